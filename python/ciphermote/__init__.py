@@ -33,16 +33,19 @@ Error           what all errors are: ParameterError, ValueRangeError, FrameError
                 KeyFileError, EngineError, GatewayError
 
 Arrays go in and come out, and bytes go between; the modules have the rest. Importing the package loads
-nothing: each name brings in what it needs, so that ``ciphermote.parameters`` and ``ciphermote.adviser`` work
-without the compiled extension and without SEAL.
+nothing: each name and module brings in what it needs when it is asked for, so that ``ciphermote.parameters``
+and ``ciphermote.adviser`` work without the compiled extension and without SEAL.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 __version__: str
 
 if TYPE_CHECKING:
+    from ciphermote import adviser as adviser
+    from ciphermote import parameters as parameters
     from ciphermote.computation import EvaluationKeys, Mean, Sum, WeightedSum, compute
     from ciphermote.decryption import decrypt
     from ciphermote.encryption import PublicKey, encrypt
@@ -110,13 +113,15 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """A public name, from its module; __version__ as the package was built, for it stands in the public C
-        header and not here again."""
+        """A public name, from its module; a module; __version__ as the package was built, for it stands in
+        the public C header and not here again."""
         if name == "__version__":
             from importlib.metadata import version
 
             return version("ciphermote")
         module = _MODULE_OF.get(name, "errors" if name in __all__ else None)
         if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return import_module(f"{__name__}.{name}")
         return getattr(import_module(f"{__name__}.{module}"), name)

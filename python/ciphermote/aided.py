@@ -23,7 +23,7 @@ from ciphermote.engine import Engine
 from ciphermote.errors import EngineError, FrameError, ParameterError
 from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear
 from ciphermote.labels import check_key
-from ciphermote.linear_model import LinearModel, check_chain
+from ciphermote.linear_model import LinearModel, check_chain, real_numbers
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import ResultTag, check_address, device_frames
 from ciphermote.words import count_of
@@ -63,7 +63,7 @@ class Rounds:
 
     def packed(self, vectors: ArrayLike) -> NDArray[np.float64]:
         """Vectors [count, features], at most blocks of them, where the first layer takes them: [slots]."""
-        values = np.asarray(vectors, dtype=np.float64)
+        values = real_numbers(vectors, "Vectors")
         first = self.plans[0]
         if values.ndim != 2 or values.shape[1] != first.model.features or len(values) > self.blocks:
             raise ParameterError(

@@ -8,13 +8,14 @@ errors for what does not fit its types; none of that reaches users.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ciphermote.errors import ParameterError
+from ciphermote.errors import Error, ParameterError
 from ciphermote.words import with_article
 
 _T = TypeVar("_T")
@@ -82,6 +83,51 @@ def stream(values: Any, name: str, wanted: str) -> Iterable[Any]:
 def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
     """Several values, of an iterable that is no text. ParameterError."""
     return tuple(stream(values, name, wanted))
+
+
+def array(values: ArrayLike, kind: type[Error] = ParameterError) -> NDArray[Any]:
+    """An array of what a caller gives, whatever its type and shape.
+
+    An error of this kind for rows of unequal lengths, and for what is masked or missing: numpy would take the
+    placeholder beneath a mask for a measurement.
+    """
+    _refuse_masked(values, kind, ())
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise kind("The numbers are in rows of unequal lengths: give rows of one length.") from None
+    if found.dtype == object and found.ndim:
+        _refuse_missing(found, kind)
+    return found
+
+
+def _refuse_masked(values: Any, kind: type[Error], place: tuple[int, ...]) -> None:
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.broadcast_to(np.asarray(values.mask), values.shape)
+        if mask.dtype == bool and mask.any():
+            raise _absent(kind, (*place, *np.argwhere(mask)[0].tolist()), "masked")
+    elif isinstance(values, Sequence) and not isinstance(values, _WITHOUT) and len(place) < _DEEPEST:
+        for index, value in enumerate(values):
+            if isinstance(value, np.ma.MaskedArray | Sequence):
+                _refuse_masked(value, kind, (*place, index))
+
+
+def _refuse_missing(found: NDArray[Any], kind: type[Error]) -> None:
+    for place, value in np.ndenumerate(found):
+        if value is None or value is np.ma.masked or type(value).__name__ in _MISSING:
+            raise _absent(kind, place, "missing")
+
+
+def _absent(kind: type[Error], place: tuple[int, ...], how: str) -> Error:
+    where = "The number" if not place else f"Number {', '.join(str(index + 1) for index in place)}"
+    return kind(f"{where} is {how}, so nothing is known of it: leave it out, or fill it in first.")
+
+
+_MISSING = ("NAType", "NaTType")
+"""Types of pandas's placeholders."""
+_WITHOUT = (str, bytes, bytearray, memoryview, range)
+_DEEPEST = 64
+"""Dimensions that numpy has at most."""
 
 
 def path(value: Any, name: str = "The path") -> Path:

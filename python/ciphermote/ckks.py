@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote import _core, _evaluator, _owner
+from ciphermote import _core, _evaluator, _owner, arguments
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
 from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
@@ -163,11 +163,11 @@ def encode_reference(values: ArrayLike, scale: float, n: int) -> NDArray[np.int6
     ValueRangeError if values are too many, not finite, or reach 2^62 when scaled.
     """
     slots = np.zeros(n // 2, dtype=np.complex128)
-    given = np.asarray(values)
-    if given.ndim != 1 or len(given) > n // 2:
+    given = arguments.array(values, ValueRangeError)
+    if given.ndim != 1 or len(given) > n // 2 or given.dtype.kind not in "biufc":
         raise ValueRangeError(
-            f"Values of shape {given.shape} are given for {n // 2} slots: give one dimension, no more than "
-            "that."
+            f"Values of type {given.dtype} and shape {given.shape} are given for {n // 2} slots: give "
+            "numbers in one dimension, no more than that."
         )
     slots[: len(given)] = given
     if not np.isfinite(slots).all():

@@ -142,7 +142,7 @@ def encrypt_on(
         scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
     numbers, exponent, is_complex = _numbers(values)
     reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames")
-    with _naming_values(np.asarray(values), key.parameters, scale=scale):
+    with _naming_values(arguments.array(values), key.parameters, scale=scale):
         if isinstance(key, SecretKey):
             return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
         return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
@@ -225,10 +225,7 @@ class _Counter:
 
 
 def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
-    try:
-        found = np.asarray(values)
-    except ValueError:  # numpy's, of lists of unequal lengths
-        found = np.empty((0, 0))
+    found = arguments.array(values, ValueRangeError)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in kinds:
         raise ValueRangeError(
             f"Values are an array [count] of {what}, not {found.dtype} {list(found.shape)}: give one or more."

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
-from ciphermote.arguments import instance, stream, whole
+from ciphermote.arguments import array, instance, stream, whole
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.engine.native import NativeEngine, expanded, opened, saved
@@ -169,7 +169,7 @@ class Ciphertext:
             raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
         if not present.all() and not self.plain_modulus:
             # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
-            plain = self._plain(np.asarray(numbers) + 1 / scale, scale)
+            plain = self._plain(array(numbers) + 1 / scale, scale)
         return plain
 
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
@@ -216,7 +216,7 @@ def encoded(
     parameters: ParameterSet, plain_modulus: int, numbers: ArrayLike, scale: float, primes: int
 ) -> native.Plaintext:
     """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
-    given = np.asarray(numbers)
+    given = array(numbers)
     context = context_of(parameters, plain_modulus)
     if given.ndim > 1 or given.dtype.kind not in ("biu" if plain_modulus else "biufc") or not given.size:
         kind = "integers" if plain_modulus else "real or complex numbers"
@@ -237,7 +237,7 @@ def encoded(
 
 
 def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
-    found = np.asarray(given)
+    found = array(given)
     if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
         raise ParameterError(
             f"Coefficients of type {found.dtype} and shape {list(found.shape)} are given: give {wanted} in "
@@ -266,7 +266,7 @@ class Matrix:
         """primes: all data primes, unless said. scale: the last one of them, so that rescaling restores the
         ciphertext's. ParameterError, EngineError."""
         instance(parameters, ParameterSet, "parameters", _A_SET)
-        table = np.asarray(numbers)
+        table = array(numbers)
         kinds = "biu" if plain_modulus else "biuf"
         if table.ndim != 2 or table.dtype.kind not in kinds:
             raise ParameterError(

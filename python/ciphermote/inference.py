@@ -66,7 +66,7 @@ class LinearPlan:
 
     def scores(self, slots: ArrayLike) -> NDArray[np.float64]:
         """The scores in a decrypted result: float [slots] -> float64 [classes]."""
-        values = np.asarray(slots, dtype=np.float64)
+        values = real_numbers(slots, "Slots")
         if values.ndim != 1 or len(values) < self.model.classes:
             raise ParameterError(
                 f"A decrypted result has one dimension and a slot for every class, not {list(values.shape)}."

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file says of itself, for `ciphermote inspect`: keys, frames, blobs, models, and objects in SEAL's
-bytes.
+"""What a file says of itself, for `ciphermote inspect`: keys, headers, frames, blobs, models, a fleet's files
+and objects in SEAL's bytes.
 
 It shows public facts alone: of a secret it tells that it is one, never what it is.
 """
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ciphermote import json_text, seeded_keys
+from ciphermote import json_text, number_text, provision, seeded_keys
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
+from ciphermote.compact import keys as compact_keys
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
     MOST_FRAMES_BYTES,
@@ -38,6 +41,8 @@ Rows = list[tuple[str, str]]
 
 _SEAL_MAGIC = b"\x5e\xa1"
 _ZIP_MAGIC = b"PK"
+_HEADER_MAGIC = b"/*\n * "
+_HEXADECIMAL = re.compile(rb"[0-9a-f]{20}")
 _MOST_READINGS = 20
 _MOST_LABELS = 100
 
@@ -70,6 +75,10 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
         return [("what", "a ledger of readings taken in")]
     if data.startswith(_ZIP_MAGIC):
         return _model(LinearModel.from_npz(data))
+    if data.startswith(_HEADER_MAGIC):
+        return _header(path, data)
+    if _HEXADECIMAL.match(data):
+        return _packets(path, data)
     return _json(path, data)
 
 
@@ -86,8 +95,10 @@ def _most_bytes(head: bytes) -> int:
         return MOST_OBJECT_BYTES
     if head.startswith(_ZIP_MAGIC):
         return MOST_NPZ_BYTES
-    if head.lstrip().startswith(b"{"):
+    if head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
         return MOST_JSON_BYTES
+    if head.startswith(_HEADER_MAGIC) or _HEXADECIMAL.match(head):
+        return MOST_FRAMES_BYTES
     raise ValueError
 
 
@@ -174,7 +185,23 @@ def _compact_sum(data: bytes) -> Rows:
     ]
 
 
-_COMPACT = {b"CMCK": _compact_keys, b"CMCG": _compact_gateway, b"CMCR": _compact_sum}
+def _waiting_window(data: bytes) -> Rows:
+    from ciphermote.fleet.device import Waiting
+
+    found = Waiting.from_bytes(data)
+    return [
+        ("what", "a window that a device keeps until it has a receipt"),
+        ("window", str(found.counter)),
+        ("parts", f"{len(found.parts)}, {len(found.data):,} bytes"),
+    ]
+
+
+_COMPACT = {
+    b"CMCK": _compact_keys,
+    b"CMCG": _compact_gateway,
+    b"CMCR": _compact_sum,
+    b"CMWN": _waiting_window,
+}
 """By how a file begins."""
 
 
@@ -257,7 +284,7 @@ def _sized(rows: Rows, data: bytes, parameters: ParameterSet) -> Rows:
 
 def _byte_position(reason: str) -> int:
     digits = reason.partition("byte ")[2].partition(":")[0]
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if number_text.is_natural(digits) else 0
 
 
 def _seal_public_key(data: bytes, parameters: ParameterSet) -> Rows:
@@ -347,6 +374,49 @@ def _model(model: LinearModel) -> Rows:
     return [*rows, ("labels", ", ".join(shown) + (f" and {more} more" if more > 0 else ""))]
 
 
+def _header(path: Path, data: bytes) -> Rows:
+    """C headers of keys, from their first lines and their definitions."""
+    text = data.decode("ascii", errors="replace")
+    if compact_keys.is_header(data):
+        found = re.search(r"device (\d+), epoch (\d+),\n \* set (\w+), values up to (\d+)\.", text)
+        if found is None:
+            raise _unknown(path, " (its first lines are damaged)")
+        names = ("device", "epoch", "compact set", "largest value")
+        return [
+            ("what", "a C header with one device's compact keys: secret, and for its build"),
+            *zip(names, found.groups(), strict=True),
+        ]
+    if not provision.is_header(data):
+        raise _unknown(path)
+    defined = dict(re.findall(r"^#define CM_PROVISIONED_(\w+) (\d+)", text, re.MULTILINE))
+    name = re.match(r"/\*\n \* One device's keys for (\w+),", text)
+    if name is None or "TAGGED" not in defined:
+        raise _unknown(path, " (its first lines are damaged)")
+    kinds = [("SECRET_KEY", "secret key"), ("PUBLIC_KEY", "public key"), ("TAGGED", "tag keys")]
+    identity = [(field, defined[field.upper()]) for field in ("device", "epoch") if field.upper() in defined]
+    holds = ["device secret", *(kind for field, kind in kinds if defined.get(field) == "1")]
+    return [
+        ("what", "a C header with one device's keys: secret, and for its build"),
+        ("parameter set", name[1]),
+        *identity,
+        ("holds", ", ".join(holds)),
+    ]
+
+
+def _packets(path: Path, data: bytes) -> Rows:
+    from ciphermote.compact.frames import read_packets
+
+    try:
+        packets = read_packets(data.decode("ascii"))
+    except (FrameError, UnicodeDecodeError) as error:
+        raise _unknown(path, f" ({error})") from None
+    sizes = sorted({len(packet) for packet in packets})
+    return [
+        ("what", f"compact packets, in hexadecimal digits: {count_of(len(packets), 'packet')}"),
+        ("bytes of a packet", str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"),
+    ]
+
+
 def _json(path: Path, data: bytes) -> Rows:
     try:
         fields: Any = json_text.parse(data)
@@ -367,7 +437,27 @@ def _json(path: Path, data: bytes) -> Rows:
             *_store(KeyStore.open(path.parent)),
         ],
     }
-    show = kinds.get(kind)
-    if show is None:
+    if kind in kinds:
+        return kinds[kind]()
+    if kind not in _FLEET_FILES:
         raise _unknown(path)
-    return show()
+    what, names = _FLEET_FILES[kind]
+    shown = ((name.replace("_", " "), str(fields[name])) for name in names if name in fields)
+    return [("what", what), *shown]
+
+
+_FLEET_FILES = {
+    "ciphermote-attachment": (
+        "where a fleet is attached to a gateway, with the owner's token: secret",
+        ("gateway", "fleet"),
+    ),
+    "ciphermote-connection": (
+        "a device's connection to its gateway, with its token: secret",
+        ("gateway", "fleet", "device", "epoch"),
+    ),
+    "ciphermote-device": ("the state of a device in Python", ("fleet", "device", "epoch", "counter")),
+    "ciphermote-enrolment": ("the record of a device's enrolment", ("device", "epoch", "key_id")),
+    "ciphermote-result": ("the description of a result", ("fleet", "gateway")),
+    "ciphermote-compact-seen": ("the windows that compact sums have counted", ("key_id",)),
+}
+"""JSON's formats: what they are, and the names in them that are shown, none of a secret."""

@@ -29,14 +29,31 @@ def _count(text: str | bytes, marks: str) -> int:
 
 
 def parse(text: str | bytes) -> Any:
-    """What the text holds. ValueError if it is no JSON, or nested too deeply or in too many pieces to be any
-    of ours: an empty list takes 64 bytes for its three letters."""
+    """As parse_large. ValueError also for text in too many pieces to be any of ours: an empty list takes 64
+    bytes for its three letters."""
     if not fits(text):
         raise ValueError("in more pieces than a model has")
+    return parse_large(text)
+
+
+def parse_large(text: str | bytes) -> Any:
+    """What the text holds, so that it means one thing to every reader. ValueError if it is no JSON, is nested
+    too deeply, gives a name twice in one object, or has NaN or an infinity."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
 
 
 def integer(value: object, least: int, most: int) -> int:

@@ -252,12 +252,9 @@ def _check_labels(labels: tuple[str, ...]) -> None:
 
 def real_numbers(values: ArrayLike, what: str = "A linear model's weights and biases") -> NDArray[np.float64]:
     """A copy. ParameterError for truth values, text and complex numbers, of which numpy makes numbers too."""
-    try:
-        found = np.asarray(values)
-        if found.dtype.kind in _REAL:
-            return found.astype(np.float64)
-    except ValueError:
-        pass
+    found = arguments.array(values)
+    if found.dtype.kind in _REAL:
+        return found.astype(np.float64)
     raise ParameterError(
         f"{what} are tables of real numbers: give no truth values, text or complex numbers, and rows of one "
         "length."

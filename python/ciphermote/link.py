@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ciphermote.arguments import array
 from ciphermote.errors import Error
 from ciphermote.parameters import MAX_LOG2_SCALE
 
@@ -302,7 +303,7 @@ class DeviceLink:
         """
         code = _choice(scheme, AIDED_SCHEMES, "scheme")
         kind = "<i2" if scheme == "bfv" else "<f4"
-        numbers = np.asarray(vectors)
+        numbers = array(vectors, LinkError)
         if numbers.ndim != 2 or numbers.dtype != np.dtype(kind) or numbers.nbytes > _MAX_REQUEST_PAYLOAD:
             raise LinkError(
                 f"A {scheme} session begins with vectors [count, features] of type {np.dtype(kind)} and at "
@@ -376,11 +377,11 @@ class DeviceLink:
         return self._answer(sequence, time.monotonic() + self.timeout)
 
     def _floats(self, values: ArrayLike) -> NDArray[np.float32]:
-        try:
-            with np.errstate(over="ignore"):
-                numbers = np.asarray(values, dtype="<f4")
-        except (TypeError, ValueError) as error:
-            raise LinkError(f"The values are not numbers ({error}): give numbers.") from error
+        found = array(values, LinkError)
+        if found.dtype.kind not in "biuf":
+            raise LinkError(f"The values are of type {found.dtype}, not real numbers: give numbers.")
+        with np.errstate(over="ignore"):
+            numbers = found.astype("<f4")
         if numbers.nbytes > _MAX_REQUEST_PAYLOAD:
             limit = _MAX_REQUEST_PAYLOAD // 4
             raise LinkError(f"{numbers.size} values do not fit one request: send at most {limit}.")

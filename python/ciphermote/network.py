@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import ParameterError
-from ciphermote.linear_model import LinearModel, check_chain
+from ciphermote.linear_model import LinearModel, check_chain, real_numbers
 
 SHIFT = 16
 """Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""
@@ -39,7 +39,8 @@ class Network:
 
     def inputs(self, x: ArrayLike) -> NDArray[np.float32]:
         """What a device is given: float32 [..., features], cut off."""
-        return np.clip(np.asarray(x, dtype=np.float32), np.float32(-self.cap), np.float32(self.cap))
+        values = real_numbers(x, "Inputs").astype(np.float32)
+        return np.clip(values, np.float32(-self.cap), np.float32(self.cap))
 
     def hidden(self, x: ArrayLike) -> list[NDArray[np.float64]]:
         """What each layer but the last passes on, float64 [..., classes]."""
@@ -98,7 +99,10 @@ class IntegerNetwork:
 
     def inputs(self, x: ArrayLike) -> NDArray[np.int16]:
         """What a device is given: int16 [..., features]."""
-        scaled = np.rint(np.asarray(x, dtype=np.float64) * self.input_scale)
+        values = real_numbers(x, "Inputs")
+        if not np.isfinite(values).all():
+            raise ParameterError("An input is NaN or infinite: check where it comes from.")
+        scaled = np.rint(values * self.input_scale)
         return np.clip(scaled, -self.limit, self.limit).astype(np.int16)
 
     def scores(self, x: ArrayLike) -> NDArray[np.int64]:

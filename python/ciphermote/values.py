@@ -6,6 +6,7 @@ A cell that is missing would move all numbers behind it to other slots, so none 
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import sys
@@ -15,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import npy
+from ciphermote import npy, number_text
 from ciphermote.errors import ValueRangeError, about
 from ciphermote.files import read_bounded
 from ciphermote.words import count_of
@@ -91,8 +92,10 @@ def _npy(content: bytes) -> NDArray[Any]:
 
 
 def _text(content: bytes) -> str:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content:
+        raise ValueRangeError("The text is in UTF-16 or UTF-32, or is no text: save it as UTF-8.")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueRangeError("The values are neither a .npy file nor text: give one of these.") from None
 
@@ -103,12 +106,12 @@ def _number(word: str, line: int, column: int) -> int | float:
             f"Line {line}, column {column} is empty: give a number there, for what follows would move up."
         )
     try:
-        if abs(integer := int(word)) < 1 << 63:
+        if abs(integer := number_text.integer(word)) < 1 << 63:
             return integer
     except ValueError:
         pass
     try:
-        return float(word)
+        return number_text.real(word)
     except ValueError:
         raise ValueRangeError(
             f"{word[:40]!r} (line {line}, column {column}) is not a number: give numbers alone, without a "

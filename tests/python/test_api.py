@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import pkgutil
 import re
 import subprocess
 import sys
@@ -77,6 +78,28 @@ def test_every_name_that_the_package_states_is_there_and_importing_it_loads_noth
         ciphermote.encrpyt  # noqa: B018
     code = "import sys, ciphermote; print([m for m in sys.modules if m.startswith(('ciphermote.', 'numpy'))])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def printed(code: str) -> str:
+    """What a fresh process prints, which has imported nothing yet."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_modules_are_there_once_the_package_is_imported() -> None:
+    assert ciphermote.__doc__ is not None
+    named = set(re.findall(r"ciphermote\.([a-z_]+)", ciphermote.__doc__)) - {"encrypt", "compute"}
+    assert {"parameters", "adviser"} <= named
+    found = {module.name for module in pkgutil.iter_modules(ciphermote.__path__)}
+    assert named <= found
+    for name in sorted(named | {"arguments", "fleet", "gateway", "errors", "evaluator"}):
+        assert printed(f"import ciphermote; print(ciphermote.{name}.__name__)") == f"ciphermote.{name}\n"
+
+
+def test_parameters_and_adviser_do_without_the_compiled_extension() -> None:
+    code = "import sys, ciphermote; ciphermote.adviser, ciphermote.parameters; print(*sys.modules)"
+    loaded = printed(code).split()
+    assert "ciphermote.adviser" in loaded
+    assert not {"ciphermote._core", "ciphermote._owner", "ciphermote._evaluator", "tenseal"} & set(loaded)
 
 
 # --- encrypt and decrypt --------------------------------------------------------------------------

@@ -295,7 +295,6 @@ def test_labels_are_in_any_script_and_may_have_spaces_within(tmp_path: Path) -> 
         np.array([[1.0, 2.0]]) * 1j,
         np.array([[1, 2]], dtype=object),
         np.array([[1, 2]], dtype="<M8[s]"),
-        [[[1.0], [2.0, 3.0]]],
     ],
 )
 def test_weights_and_biases_are_numbers_alone(values: NDArray[np.generic]) -> None:
@@ -303,6 +302,11 @@ def test_weights_and_biases_are_numbers_alone(values: NDArray[np.generic]) -> No
         LinearModel(values, [0.0])
     with pytest.raises(ParameterError, match="real numbers"):
         LinearModel([[1.0]], values[0])
+
+
+def test_weights_are_in_rows_of_one_length() -> None:
+    with pytest.raises(ParameterError, match="rows of one length"):
+        LinearModel([[1.0], [2.0, 3.0]], [0.0])
 
 
 def refused_in_little_memory(path: Path, reason: str) -> None:

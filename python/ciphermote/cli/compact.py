@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ciphermote import number_text
 from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import FileKind, check_target, read, write
 from ciphermote.errors import Error, KeyFileError, ParameterError, about
@@ -424,10 +425,11 @@ def _positions(text: str) -> list[int]:
     try:
         for part in text.split(","):
             first, dash, last = part.partition("-")
-            end = int(last) if dash else int(first)
-            if not 0 <= int(first) <= end < 1 << 12:
+            begin = number_text.integer(first)
+            end = number_text.integer(last) if dash else begin
+            if not 0 <= begin <= end < 1 << 12:
                 raise ValueError
-            found += range(int(first), end + 1)
+            found += range(begin, end + 1)
     except ValueError:
         raise ParameterError(
             f"--positions is {text!r}: give positions and ranges with commas between, such as 0-7 or 0-2,5."
@@ -440,7 +442,7 @@ def _weights(options: list[str]) -> dict[int, int]:
     for option in options:
         device, _, weight = option.partition("=")
         try:
-            number, factor = int(device), int(weight)
+            number, factor = number_text.integer(device), number_text.integer(weight)
         except ValueError:
             raise ParameterError(
                 f"--weight is {option!r}: give a device and its weight, such as 7=-1."

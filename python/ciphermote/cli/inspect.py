@@ -20,9 +20,9 @@ def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a directory of keys.")],
     params: SetOption = None,
 ) -> None:
-    """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or a SEAL object.
+    """Describe a file: keys, frames, a provisioning blob or header, a model, a fleet's file, a SEAL object.
 
-    **In:** any of Ciphermote's own files, except C headers and compact packets; not files of numbers.
+    **In:** any of Ciphermote's own files; not files of numbers.
     **Out:** a table of what the file says about itself. Secrets are never shown.
 
     Example:

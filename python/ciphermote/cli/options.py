@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote import number_text
 from ciphermote.choices import EngineName
 from ciphermote.errors import ParameterError
 from ciphermote.parameters import ParameterSet
@@ -91,7 +92,7 @@ def places_of(places: IntegerPlaces | None) -> Places | None:
 
 def numbers(text: str, what: str) -> list[int]:
     try:
-        return [int(part) for part in text.split(",") if part.strip()]
+        return [number_text.integer(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError:
         raise ParameterError(
             f"{what} is {text!r}: give whole numbers with commas between, such as 1,2,4."

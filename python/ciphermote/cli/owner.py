@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from ciphermote import json_text, number_text
 from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, numbers, places_of
@@ -858,7 +859,9 @@ def _time(text: str | None, option: str) -> float | None:
         return None
     try:
         return (
-            float(text) if text.replace(".", "", 1).isdecimal() else datetime.fromisoformat(text).timestamp()
+            float(text)
+            if number_text.is_natural(text.replace(".", "", 1))
+            else datetime.fromisoformat(text).timestamp()
         )
     except (ValueError, OverflowError):
         raise ParameterError(
@@ -895,7 +898,7 @@ def _computation(
         per_device=per_device,
         weights=_weights(weights) if weights else None,
         bound=bound,
-        model=None if loaded is None else json.loads(loaded.to_json()),
+        model=None if loaded is None else json_text.parse_large(loaded.to_json()),
     )
 
 
@@ -911,7 +914,7 @@ def _weights(options: list[str]) -> dict[int, float]:
     for option in options:
         device, _, weight = option.partition("=")
         try:
-            number, factor = int(device), float(weight)
+            number, factor = number_text.integer(device), number_text.real(weight)
         except ValueError:
             raise ParameterError(
                 f"--weight is {option!r}: give a device and its weight, such as 7=0.5."

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ciphermote import number_text
 from ciphermote.cli.console import say
 from ciphermote.errors import ParameterError
 
@@ -91,7 +92,7 @@ def serve(
     found = None
     if broker is not None:
         name, _, number = broker.partition(":")
-        if not name or (number and not (number.isdecimal() and 0 < int(number) < 1 << 16)):
+        if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
         found = Broker(
             name,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +60,7 @@ class CompactDevice:
         or the window again under its number. ValueRangeError for values that are no whole numbers, above what
         the device is enrolled for, or too many.
         """
-        numbers: Any = np.asarray(values)
+        numbers = arguments.array(values, ValueRangeError)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or (numbers < 0).any():
             raise ValueRangeError("The values are not a list of whole numbers from 0 on: give those.")
         if (numbers > self._largest).any():

@@ -7,7 +7,6 @@ a GatewayError with its own sentence.
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any, Literal, Self
 
 import httpx
 
-from ciphermote import labels, seeded_keys
+from ciphermote import json_text, labels, number_text, seeded_keys
 from ciphermote.errors import FrameError, GatewayError, KeyFileError, MismatchError, ParameterError
 from ciphermote.tags import TagKeys
 
@@ -211,7 +210,7 @@ class GatewayClient:
                     raise _problem(response)
                 for line in response.iter_lines():
                     if line.startswith("data: "):
-                        yield FleetProgress.from_fields(json.loads(line.removeprefix("data: ")))
+                        yield FleetProgress.from_fields(json_text.parse_large(line.removeprefix("data: ")))
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
 
@@ -378,7 +377,7 @@ class GatewayClient:
     def _json(self, method: str, path: str, **more: Any) -> Any:
         response = self._send(method, path, **more)
         try:
-            return response.json()
+            return json_text.parse_large(response.content)
         except ValueError:
             raise GatewayError(
                 f"{self.url} answers with what is no JSON: see that this is a gateway's address.",
@@ -411,13 +410,15 @@ class GatewayClient:
 def _problem(response: httpx.Response) -> GatewayError:
     """What the gateway says, or, if it was not the gateway that answered, what did."""
     try:
-        fields = response.json()
+        fields = json_text.parse_large(response.content)
         name, sentence = str(fields["title"]), str(fields["detail"])[:_LONGEST_SENTENCE]
     except (ValueError, KeyError, TypeError):
         name = "http"
         sentence = f"{response.url.host} answers with status {response.status_code}: see what is in between."
     wait = response.headers.get("retry-after", "")
-    return GatewayError(sentence, name, response.status_code, float(wait) if wait.isdecimal() else None)
+    return GatewayError(
+        sentence, name, response.status_code, float(wait) if number_text.is_natural(wait) else None
+    )
 
 
 def checked_url(url: str) -> str:

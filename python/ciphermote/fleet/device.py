@@ -24,10 +24,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ciphermote import _core, json_text
+from ciphermote import _core, arguments, json_text, number_text
 from ciphermote import provision as provisioning
 from ciphermote.bfv import Places
 from ciphermote.compact import keys as compact_keys
@@ -357,7 +356,7 @@ class FleetDevice:
 
     def _find_waiting(self) -> list[int]:
         paths = (self._folder / WINDOWS).glob(f"*{_SUFFIX}")
-        return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
+        return sorted(int(path.stem) for path in paths if number_text.is_natural(path.stem))
 
     def _write_counter(self, counter: int) -> None:
         found = self._connection
@@ -459,7 +458,7 @@ class _CompactLane:
         )
 
     def encrypt(self, values: ArrayLike) -> tuple[int, list[bytes]]:
-        count = np.size(values)
+        count = arguments.array(values, ValueRangeError).size
         if count != self._count:
             raise ValueRangeError(
                 f"A window of the fleet has {self._count} values, and {count} are given: give as many."

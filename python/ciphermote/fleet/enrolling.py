@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ciphermote import json_text
+from ciphermote import json_text, number_text
 from ciphermote import provision as provisioning
 from ciphermote.arguments import whole
 from ciphermote.compact import keys as compact
@@ -71,7 +71,7 @@ class Record:
 def records(attachment: Attachment) -> list[Record]:
     """Of all devices that were enrolled from here, by number. KeyFileError."""
     folder = attachment.folder / "devices"
-    numbers = sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
+    numbers = sorted(int(path.stem) for path in folder.glob("*.json") if number_text.is_natural(path.stem))
     return [found for found in (_Files(attachment, n).record() for n in numbers) if found is not None]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ciphermote import json_text
+from ciphermote import json_text, number_text
 from ciphermote.errors import FrameError, GatewayError, KeyFileError
 from ciphermote.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
 from ciphermote.fleet.attachments import Attachment, about_writing
@@ -86,7 +86,7 @@ def read(path: str | Path) -> Fetched:
     """A description that fetch wrote. KeyFileError if it is none."""
     path = Path(path)
     try:
-        return Fetched.of(path, json.loads(read_bounded(path, _MOST_BYTES)))
+        return Fetched.of(path, json_text.parse_large(read_bounded(path, _MOST_BYTES)))
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
@@ -109,7 +109,7 @@ def find(paths: Sequence[str | Path]) -> list[Path]:
 
 def _number(path: Path) -> tuple[str, int]:
     fleet, _, number = path.stem.rpartition("-job")
-    return fleet, int(number) if number.isdecimal() else 0
+    return fleet, int(number) if number_text.is_natural(number) else 0
 
 
 def description(folder: Path, fleet: str, job: int) -> Path:

@@ -24,11 +24,13 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 import ciphermote
+from ciphermote import number_text
 from ciphermote.gateway.access import Principal
 from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
     AnswerForm,
     Definition,
+    Digits,
     Enrolment,
     JobRequest,
     RetentionRequest,
@@ -51,8 +53,8 @@ _WATCH_SECONDS = 1.0
 _NAME = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
 _LATEST = 1e11
 _Name = Annotated[str, Path(pattern=_NAME)]
-_Number = Annotated[int, Path(ge=0, le=2**32 - 1)]
-_Id = Annotated[int, Path(ge=0, le=2**62)]
+_Number = Annotated[int, Digits, Path(ge=0, le=2**32 - 1)]
+_Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{_NAME}")]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
 
@@ -215,7 +217,7 @@ def _measured(request: Request) -> float | None:
         return None
     text = request.query_params.get("measured")
     try:
-        seconds = None if text is None else float(text)
+        seconds = None if text is None else number_text.real(text)
     except ValueError:
         seconds = -1.0
     if seconds is not None and not 0 <= seconds <= _LATEST:
@@ -272,7 +274,7 @@ def _check_type(request: Request) -> None:
 def _stated_length(request: Request, most: int) -> int:
     """Of the body; as much as may come, if it is not said."""
     try:
-        stated = int(request.headers.get("content-length", most))
+        stated = number_text.integer(request.headers.get("content-length", str(most)))
     except ValueError:
         raise Refusal(400, "malformed", "Content-Length is no number.") from None
     if stated > most:

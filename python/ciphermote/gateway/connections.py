@@ -7,7 +7,6 @@ how long those wait to be read.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import socket
 from collections.abc import Callable, Coroutine
@@ -19,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ciphermote import json_text
 from ciphermote.files import MOST_JSON_BYTES
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.refusals import Refusal
@@ -177,21 +177,8 @@ class StrictRoute(APIRoute):
 class _StrictRequest(Request):
     async def json(self) -> Any:
         try:
-            return json.loads(await self.body(), object_pairs_hook=_object, parse_constant=_no_number)
-        except RecursionError:
-            raise HTTPException(400, "The JSON is nested too deeply: send it flat.") from None
+            return json_text.parse_large(await self.body())
         except ValueError as error:
             raise HTTPException(
                 400, f"The body is not JSON as it is taken here: {str(error)[:200]}."
             ) from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -17,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from ciphermote import number_text
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.errors import Error
 from ciphermote.linear_model import LinearModel
@@ -26,7 +28,18 @@ from ciphermote.parameters import ParameterSet
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
 """Of tenants, fleets and streams: letters, digits and hyphens."""
 KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
-Device = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+def _digits(value: Any) -> Any:
+    """Text that stands for an integer, as names in JSON and parts of paths do: each has one spelling, so that
+    no two names are one number."""
+    if isinstance(value, str) and not (number_text.is_natural(value) and str(int(value)) == value):
+        raise ValueError("write the number in digits, without leading zeros")
+    return value
+
+
+Digits = BeforeValidator(_digits)
+Device = Annotated[int, Digits, Field(ge=0, le=2**32 - 1)]
 Seconds = Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
 Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 _TAG_KEY = r"^[0-9a-f]{96}$"

@@ -18,6 +18,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from ciphermote import number_text
 from ciphermote.gateway.broker_files import UPLINK
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
@@ -118,7 +119,7 @@ class Subscriber:
     def _addressed(self, user: str) -> tuple[Fleet, int | None]:
         """(fleet, device or None for an uplink) of a user, which the broker has let publish."""
         parts = user.split(".")
-        if len(parts) != 3 or not (parts[2] == UPLINK or parts[2].isdecimal()):
+        if len(parts) != 3 or not (parts[2] == UPLINK or number_text.is_natural(parts[2])):
             raise Refusal(404, "no-such-user", f"The topic names no device's user: {user[:60]}.")
         registry = self._gateway.registry
         fleet = registry.fleet(registry.tenant(parts[0]), parts[1])
@@ -138,7 +139,7 @@ def _measured(stated: Properties | None) -> float | None:
     for name, value in getattr(stated, "UserProperty", []):
         if name == "measured":
             with suppress(ValueError):
-                seconds = float(value)
+                seconds = number_text.real(value)
                 return seconds if 0 <= seconds <= 1e11 else None
     return None
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 def make_keys(folder: Path, model: LinearModel) -> KeyStore:
     parameters = assert_type(by_name("n4096_q26x3_p27"), ParameterSet)
+    assert parameters == ciphermote.parameters.by_name("n4096_q26x3_p27")
     plan = plan_linear(model, parameters, 2.0**25, feature_bound=60)
     return KeyStore.create(folder, parameters, galois_steps=plan.rotation_steps)
 
