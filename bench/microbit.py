@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "ports" / "host"))
 from local_devices import MicrobitDevice  # noqa: E402
 
 PARAMETERS = by_name("n4096_q26x3_p27")
-LOG2_SCALE = 25
+LOG2_SCALE, LARGEST = 25, 8
 IMAGES: dict[str, tuple[str, ...]] = {
     "symmetric": ("symmetric",),
     "asymmetric": ("asymmetric",),
@@ -47,7 +47,9 @@ RUNS = (
 def build(folder: Path, store: KeyStore, image: str) -> Path:
     """The firmware with these keys."""
     kinds = IMAGES[image]
-    provisioned = provision.provision(store, secret="symmetric" in kinds, public="asymmetric" in kinds)
+    provisioned = provision.provision(
+        store, secret="symmetric" in kinds, public="asymmetric" in kinds, largest=LARGEST
+    )
     headers = folder / image
     headers.mkdir()
     (headers / "provisioned_keys.h").write_text(provision.to_c_header(provisioned))

@@ -14,6 +14,7 @@ def encode(
     exponent: int,
     log2_scale: int,
     precision: int,
+    largest: float | None = None,
 ) -> NDArray[numpy.int64]:
     """The n coefficients of the encoded polynomial, int64."""
 

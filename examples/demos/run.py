@@ -117,7 +117,9 @@ def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, kin
     """Provision one device with one kind of key and build its image: files for their owner alone."""
     folder = work / kind
     folder.mkdir(mode=0o700)
-    keys = provision.provision(store, secret=kind == "symmetric", public=kind == "asymmetric")
+    keys = provision.provision(
+        store, secret=kind == "symmetric", public=kind == "asymmetric", largest=smartwatch.CLIP
+    )
     write_exclusively(folder / "provisioned_keys.h", provision.to_c_header(keys).encode(), 0o600)
     write_exclusively(folder / "app_model.h", model_header.encode(), 0o600)
     elf = folder / "ciphermote.elf"

@@ -151,7 +151,8 @@ static void send_temperatures(const cm_encryptor *encryptor, const char *name)
                                    .number = CM_FLOAT32,
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = 30,
-                                   .precision = CM_FIXED_63};
+                                   .precision = CM_FIXED_63,
+                                   .largest = 60};
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = CM_FIXED_63,
                                        .number = CM_FLOAT32,
@@ -178,7 +179,8 @@ static void send_counts(const cm_encryptor *encryptor, const char *name)
                                   .number = CM_UINT16,
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = T};
+                                  .plain_modulus = T,
+                                  .largest = 1100};
     const cm_bfv_expected expected = {.encoding = CM_BFV_BATCH,
                                       .number = CM_UINT16,
                                       .sums = CM_BFV_SUMS_32,

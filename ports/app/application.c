@@ -279,7 +279,8 @@ static cm_status encrypt_arena(const request *asked, uint32_t count, int16_t log
                                    .number = CM_FLOAT32,
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = log2_scale,
-                                   .precision = CM_FIXED_31};
+                                   .precision = CM_FIXED_31,
+                                   .largest = CM_PROVISIONED_LARGEST};
     cm_encryptor encryptor;
     const cm_status status = open_encryptor(asked, &encryptor);
     return status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status;

@@ -6,6 +6,7 @@
 #include "common/bytes.h"
 #include "common/wipe.h"
 #include "encode/bfv.h"
+#include "encode/ckks.h"
 #include "ring/ring.h"
 #include "scheme/encrypt.h"
 #include "scheme/seeds.h"
@@ -81,18 +82,14 @@ static bool serves_bfv(const job *of)
 {
     const cm_bfv_values *values = bfv_values(of);
     const uint32_t n = (uint32_t)1 << of->params->log2_n;
-    const uint32_t t = values->plain_modulus;
     const size_t arena = of->public_key         ? CM_BFV_ASYMMETRIC_ARENA_BYTES(n, values->width, 0)
                          : of->source->ntt_form ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, values->width, 0)
                                                 : CM_BFV_COEFFICIENT_ARENA_BYTES(n, values->width);
     const bool widens_in_place =
         values->data == of->setup->arena && number_bytes(values->number) == 4u && values->width == CM_BFV_16;
-    return values->encoding == CM_BFV_COEFFICIENTS && values->number >= CM_INT16 &&
-           values->number <= CM_UINT32 && (values->width == CM_BFV_16 || values->width == CM_BFV_32) &&
-           values->count >= 1u && values->count <= n && t >= 2u &&
-           (values->width == CM_BFV_32 || t <= 0x10000u) && cmi_below_every_prime(t, of->params) &&
-           cmi_leaves_room(of->params, t, of->public_key != NULL) && of->setup->arena_bytes >= arena &&
-           !widens_in_place;
+    return values->encoding == CM_BFV_COEFFICIENTS && cmi_plain_check(of->params, values) == CM_OK &&
+           cmi_leaves_room(of->params, values->plain_modulus, of->public_key != NULL) &&
+           of->setup->arena_bytes >= arena && !widens_in_place;
 }
 
 static bool serves_ckks(const job *of)
@@ -101,12 +98,8 @@ static bool serves_ckks(const job *of)
     const uint32_t n = (uint32_t)1 << of->params->log2_n;
     const size_t arena = of->public_key ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0)
                                         : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0);
-    return values->precision == CM_FIXED_31 && CM_CONFIG_PRECISION_31 &&
-           (values->slots == CM_SLOTS_REAL || (values->slots == CM_SLOTS_COMPLEX && CM_CONFIG_COMPLEX)) &&
-           values->number >= CM_FLOAT32 && values->number <= CM_INT32 && values->count >= 1u &&
-           values->count <= n / 2u && values->exponent >= -128 && values->exponent <= 127 &&
-           values->log2_scale >= 1 && values->log2_scale <= 60 &&
-           values->log2_scale <= (int)of->params->log2_q_data && of->setup->arena_bytes >= arena;
+    return values->precision == CM_FIXED_31 && cmi_ckks_check(of->params, values) == CM_OK &&
+           of->setup->arena_bytes >= arena;
 }
 
 /* What enters, and whether portable C would take it from there. */

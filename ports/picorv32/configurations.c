@@ -178,7 +178,8 @@ static cm_status encrypt(const message *of, bool public_key, cm_xof_kind xof)
                                       .encoding = of->encoding,
                                       .width = of->t <= 0x10000u ? CM_BFV_16 : CM_BFV_32,
                                       .plain_modulus = of->t,
-                                      .domain = of->domain};
+                                      .domain = of->domain,
+                                      .largest = of->t - 1u};
         return cm_bfv_encrypt(&encryptor, &values);
     }
     const cm_ckks_values values = {.data = numbers,
@@ -187,7 +188,8 @@ static cm_status encrypt(const message *of, bool public_key, cm_xof_kind xof)
                                    .slots = of->slots,
                                    .exponent = of->exponent,
                                    .log2_scale = LOG2_SCALE,
-                                   .precision = of->precision};
+                                   .precision = of->precision,
+                                   .largest = 1500};
     return cm_ckks_encrypt(&encryptor, &values);
 }
 

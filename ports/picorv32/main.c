@@ -87,7 +87,8 @@ static cm_status encrypt_readings(const cm_encryptor *encryptor)
                                    .slots = CM_SLOTS_REAL,
                                    .exponent = APP_EXPONENT,
                                    .log2_scale = APP_LOG2_SCALE,
-                                   .precision = CM_FIXED_31};
+                                   .precision = CM_FIXED_31,
+                                   .largest = CM_PROVISIONED_LARGEST};
     return cm_ckks_encrypt(encryptor, &values);
 }
 
@@ -100,7 +101,8 @@ static cm_status encrypt_readings(const cm_encryptor *encryptor)
                                   .number = CM_INT16,
                                   .encoding = CM_BFV_COEFFICIENTS,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = APP_PLAIN_MODULUS};
+                                  .plain_modulus = APP_PLAIN_MODULUS,
+                                  .largest = (uint32_t)CM_PROVISIONED_LARGEST};
     return cm_bfv_encrypt(encryptor, &values);
 }
 

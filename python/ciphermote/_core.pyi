@@ -77,6 +77,7 @@ class Device:
         complex_slots: bool,
         exponent: int,
         format: str,
+        largest: float | None = None,
     ) -> bytes: ...
     def encrypt_asymmetric(
         self,
@@ -89,6 +90,7 @@ class Device:
         complex_slots: bool,
         exponent: int,
         format: str,
+        largest: float | None = None,
     ) -> bytes: ...
     def encrypt_bfv_symmetric(
         self,
@@ -102,6 +104,7 @@ class Device:
         width: int,
         ntt_form: bool,
         format: str,
+        largest: int | None = None,
     ) -> bytes: ...
     def encrypt_bfv_asymmetric(
         self,
@@ -114,6 +117,7 @@ class Device:
         width: int,
         ntt_form: bool,
         format: str,
+        largest: int | None = None,
     ) -> bytes: ...
     def tag_as(self, tag_key: bytes, device: int, epoch: int) -> None:
         """From now on frames are tagged, and of this device in its epoch."""

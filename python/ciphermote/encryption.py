@@ -114,8 +114,13 @@ def encrypt_on(
     plain_modulus: int = 0,
     places: Places | None = None,
     xof: Xof = "chacha20",
+    largest: float | None = None,
 ) -> bytes:
-    """As encrypt, on a device that has a secret and a counter of its own, and may tag its frames."""
+    """As encrypt, on a device that has a secret and a counter of its own, and may tag its frames.
+
+    largest: the declared bound on |value|, beyond which a value is refused; None: what the scale or the plain
+    modulus has room for.
+    """
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     plain_modulus = arguments.modulus(plain_modulus)
     if key.key_id is None:
@@ -129,7 +134,8 @@ def encrypt_on(
             places = "slots" if batches(plain_modulus, key.parameters.n) else "coefficients"
         where = choice(places, _PLACES, "places (--as)")
         integers = _integers(values)
-        options = (integers, plain_modulus, where, 32, True, "frames")
+        bound = None if largest is None else int(largest)
+        options = (integers, plain_modulus, where, 32, True, "frames", bound)
         with _naming_values(integers, key.parameters, plain_modulus=plain_modulus):
             if isinstance(key, SecretKey):
                 return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
@@ -141,7 +147,7 @@ def encrypt_on(
         steps = key.parameters.log2_scales
         scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
     numbers, exponent, is_complex = _numbers(values)
-    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames")
+    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames", largest)
     with _naming_values(arguments.array(values), key.parameters, scale=scale):
         if isinstance(key, SecretKey):
             return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)

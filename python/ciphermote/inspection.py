@@ -142,6 +142,7 @@ def _blob(data: bytes, parameters: ParameterSet) -> Rows:
     ]
     if found.identity is not None:
         head += [("device", str(found.identity.device)), ("epoch", str(found.identity.epoch))]
+    head.append(("largest value", f"{found.largest:.6g}"))
     holds = ["device secret", *(name for name, key in kinds if key is not None)]
     return [("what", "a provisioning blob: secret, and for one device"), *head, ("holds", ", ".join(holds))]
 

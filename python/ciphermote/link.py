@@ -272,7 +272,7 @@ class DeviceLink:
         return self._encrypt(_ENCRYPT_WINDOW, samples, key, xof, 0)
 
     def encrypt_values(
-        self, values: ArrayLike, log2_scale: int = 25, key: str = "symmetric", xof: str = "chacha20"
+        self, values: ArrayLike, log2_scale: int = 22, key: str = "symmetric", xof: str = "chacha20"
     ) -> bytes:
         """Encrypt values, float32 [count], one a slot, at scale 2^log2_scale; the rest as encrypt_window."""
         numbers = self._floats(values)

@@ -9,7 +9,7 @@ A blob (all integers little-endian):
 
     offset  bytes  field
     0       4      "CMPV"
-    4       2      version, 1
+    4       2      version, 2
     6       1      kind: 0 the whole of it, 1 the public key at one prime
     7       1      content: 1 device secret, 2 secret key, 4 public key, 8 identity, added up
     8       4      parameter set id
@@ -19,7 +19,7 @@ A blob (all integers little-endian):
     22      1      prime (kind 1; 0 otherwise)
     23      1      0
     24      4      payload bytes, p
-    28      4      0
+    28      4      largest value, float32 (kind 0; 0 otherwise)
     32      p      payload
     32+p    4      CRC-32C of all before
 
@@ -31,6 +31,8 @@ they lie.
 The identity, 152 bytes: device (u32), key epoch (u16), 0 (u16), then 48 bytes each of the tag key, the
 receipt key and the result key. The keys follow from the device secret (docs/wire-format.md); they are there
 because a device need not have BLAKE2b.
+
+Version 1 had no largest value: its devices are held to the default one.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
-from ciphermote.arguments import whole
+from ciphermote.arguments import shown, whole
 from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyPair, SecretKey
@@ -56,9 +58,12 @@ from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TAG_KEY_BYTES, TagKey
 
 DEVICE_SECRET_BYTES = 32
 
+DEFAULT_LARGEST = 100.0
+"""What no |value| of a device is beyond where nobody declares it."""
+
 _MAGIC = b"CMPV"
-_VERSION = 1
-_HEAD = struct.Struct("<4sHBBIQBBBBII")
+_VERSION, _WITHOUT_LARGEST = 2, 1
+_HEAD = struct.Struct("<4sHBBIQBBBBIf")
 _IDENTITY = struct.Struct(f"<IHH{3 * TAG_KEY_BYTES}s")
 _CRC_BYTES = 4
 _HEADER_START = "/*\n * One device's keys for "
@@ -99,8 +104,10 @@ class Provision:
 
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
     form, for asymmetric encryption, or None. plain_moduli: those that BFV shall batch with at its fastest.
-    identity: whose tags its frames have; None: it sends frames without.
-    MismatchError if the secret key is of another set or key.
+    identity: whose tags its frames have; None: it sends frames without. largest: the bound on |value| that is
+    declared for the device, as a float32; it refuses values beyond.
+    MismatchError if the secret key is of another set or key; ParameterError for a largest that is not above 0
+    and finite.
     """
 
     parameters: ParameterSet
@@ -110,6 +117,7 @@ class Provision:
     public_key: NDArray[np.uint32] | None = field(default=None, repr=False)
     plain_moduli: tuple[int, ...] = ()
     identity: Identity | None = None
+    largest: float = DEFAULT_LARGEST
 
     @property
     def tag_keys(self) -> TagKeys | None:
@@ -119,6 +127,7 @@ class Provision:
         return TagKeys.derive(self.device_secret, self.key_id, self.identity.device, self.identity.epoch)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", checked_largest(self.largest))
         if self.secret_key is None:
             return
         if self.secret_key.parameters != self.parameters:
@@ -146,9 +155,11 @@ def provision(
     public: bool = False,
     plain_moduli: Sequence[int] = (),
     identity: Identity | None = None,
+    largest: float = DEFAULT_LARGEST,
 ) -> Provision:
-    """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
-    none is asked for; ParameterError for a plain modulus without slots."""
+    """Draw a new device's secret and take the keys it shall have. largest: the bound on |value| that is
+    declared for it. KeyFileError if a key cannot be read, or none is asked for; ParameterError for a plain
+    modulus without slots, or a largest that is no bound."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
@@ -161,6 +172,24 @@ def provision(
         device_residues(keys.public_key()) if public else None,
         tuple(plain_moduli),
         identity,
+        largest,
+    )
+
+
+def checked_largest(largest: float) -> float:
+    """The float32 that is no smaller: devices hold no more digits. ParameterError unless it is above 0 and
+    finite."""
+    try:
+        with np.errstate(over="ignore"):
+            rounded = np.float32(largest)
+            if float(rounded) < float(largest):
+                rounded = np.nextafter(rounded, np.float32(np.inf))
+        if 0 < rounded < np.inf and not isinstance(largest, bool | np.bool_):
+            return float(rounded)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ParameterError(
+        f"The largest value (--largest) is {shown(largest)}: give a number above 0 that no |value| is beyond."
     )
 
 
@@ -183,10 +212,11 @@ def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) ->
 
 def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
     """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
-    cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0, and
-    CM_PROVISIONED_N. With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
-    CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
-    Include it in one C file. command: what it says it was written by.
+    cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0,
+    CM_PROVISIONED_N, and CM_PROVISIONED_LARGEST, the bound on |value|. With an identity,
+    CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH,
+    cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key. Include it in one C
+    file. command: what it says it was written by.
     """
     p = provisioned
     built_in = p.parameters in BUILTIN
@@ -204,6 +234,7 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
         '#include "ciphermote/keys.h"',
         "",
         f"#define CM_PROVISIONED_N {p.parameters.n}",
+        f"#define CM_PROVISIONED_LARGEST {p.largest!r}f",
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
         f"#define CM_PROVISIONED_TAGGED {int(p.identity is not None)}",
@@ -311,7 +342,14 @@ def _word_rows(words: NDArray[np.uint32]) -> list[str]:
 
 
 def _blob(
-    parameters: ParameterSet, key_id: int, kind: int, content: int, prime: int, payload: bytes
+    parameters: ParameterSet,
+    key_id: int,
+    kind: int,
+    content: int,
+    payload: bytes,
+    *,
+    prime: int = 0,
+    largest: float = 0.0,
 ) -> bytes:
     head = _HEAD.pack(
         _MAGIC,
@@ -325,7 +363,7 @@ def _blob(
         prime,
         0,
         len(payload),
-        0,
+        largest,
     )
     return head + payload + struct.pack("<I", _core.crc32c(head + payload))
 
@@ -344,7 +382,7 @@ def to_blob(provisioned: Provision) -> bytes:
     if p.identity is not None:
         content |= _HAS_IDENTITY
         payload += _pack_identity(p)
-    return _blob(p.parameters, p.key_id, _KIND_WHOLE, content, 0, payload)
+    return _blob(p.parameters, p.key_id, _KIND_WHOLE, content, payload, largest=p.largest)
 
 
 def _pack_identity(p: Provision) -> bytes:
@@ -364,7 +402,7 @@ def to_prime_blobs(provisioned: Provision) -> list[bytes]:
     if p.public_key is None:
         raise KeyFileError("There is no public key to split into primes: provision with the public key.")
     return [
-        _blob(p.parameters, p.key_id, _KIND_PRIME, _HAS_PUBLIC_KEY, i, rows.astype("<u4").tobytes())
+        _blob(p.parameters, p.key_id, _KIND_PRIME, _HAS_PUBLIC_KEY, rows.astype("<u4").tobytes(), prime=i)
         for i, rows in enumerate(p.public_key)
     ]
 
@@ -390,10 +428,10 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
         raise KeyFileError(
             "The bytes are not a provisioning blob: write one with `ciphermote provision --format blob`."
         )
-    _, version, kind, content, params_id, key_id, log2_n, primes, prime, zero, length, reserved = (
+    _, version, kind, content, params_id, key_id, log2_n, primes, prime, zero, length, largest = (
         _HEAD.unpack_from(data)
     )
-    if version != _VERSION:
+    if version not in (_VERSION, _WITHOUT_LARGEST):
         raise KeyFileError(
             f"The provisioning blob has version {version} and this package reads {_VERSION}: update it."
         )
@@ -411,10 +449,12 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
             f"The provisioning blob is of parameter set 0x{params_id:08x}, not of {parameters.name}: give "
             "its own."
         )
-    shape = (log2_n, primes, zero, reserved) == (parameters.log2_n, len(parameters.data_primes), 0, 0)
+    shape = (log2_n, primes, zero) == (parameters.log2_n, len(parameters.data_primes), 0)
+    is_bare = data[_HEAD.size - 4 : _HEAD.size] == bytes(4)
     payload = data[_HEAD.size : -_CRC_BYTES]
     if (
         shape
+        and is_bare
         and kind == _KIND_PRIME
         and content == _HAS_PUBLIC_KEY
         and prime < primes
@@ -424,15 +464,26 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
         return PublicKeyPrime(parameters, key_id, prime, _below(residues, parameters.primes[prime]))
     if (
         shape
+        and is_bare == (version == _WITHOUT_LARGEST)
         and kind == _KIND_WHOLE
         and prime == 0
         and content & ~_HAS_PUBLIC_KEY & ~_HAS_SECRET_KEY & ~_HAS_IDENTITY == _HAS_DEVICE_SECRET
     ):
-        return _parse_whole(payload, parameters, key_id, content)
+        bound = DEFAULT_LARGEST if is_bare else _parse_largest(largest)
+        return _parse_whole(payload, parameters, key_id, content, bound)
     raise KeyFileError("The provisioning blob's header holds values that no version writes: make it anew.")
 
 
-def _parse_whole(payload: bytes, parameters: ParameterSet, key_id: int, content: int) -> Provision:
+def _parse_largest(largest: float) -> float:
+    try:
+        return checked_largest(largest)
+    except ParameterError as error:
+        raise KeyFileError(f"The provisioning blob is damaged. {error}") from None
+
+
+def _parse_whole(
+    payload: bytes, parameters: ParameterSet, key_id: int, content: int, largest: float
+) -> Provision:
     n, primes = parameters.n, len(parameters.data_primes)
     sizes = [
         DEVICE_SECRET_BYTES,
@@ -455,7 +506,7 @@ def _parse_whole(payload: bytes, parameters: ParameterSet, key_id: int, content:
         if secret.coefficients.max() > 1:
             raise KeyFileError("The provisioning blob's secret key is not ternary: make it anew.")
     identity = _parse_identity(named) if named else None
-    found = Provision(parameters, key_id, device_secret, secret, public, identity=identity)
+    found = Provision(parameters, key_id, device_secret, secret, public, identity=identity, largest=largest)
     if named and named != _pack_identity(found):
         raise KeyFileError("The provisioning blob's tag keys are not of its device secret: make it anew.")
     return found

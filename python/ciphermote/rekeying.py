@@ -17,7 +17,13 @@ from ciphermote import seeded_keys
 from ciphermote.errors import FrameError, MismatchError
 from ciphermote.keys.making import SecretKey, make_rekey_key
 from ciphermote.parameters import ParameterSet
-from ciphermote.provision import Identity, Provision, check_plain_moduli, new_device_secret
+from ciphermote.provision import (
+    DEFAULT_LARGEST,
+    Identity,
+    Provision,
+    check_plain_moduli,
+    new_device_secret,
+)
 from ciphermote.seeded_keys import Bytes, KeyKind, SeededKeys
 
 
@@ -40,13 +46,19 @@ class DeviceKeys:
         keys = SeededKeys(owner.parameters, KeyKind.REKEY, owner.key_id, {0: key}, device.key_id)
         return cls(device, seeded_keys.write(keys))
 
-    def provision(self, plain_moduli: Sequence[int] = (), identity: Identity | None = None) -> Provision:
-        """What the device gets, with a new device secret. ParameterError for a modulus without slots."""
+    def provision(
+        self,
+        plain_moduli: Sequence[int] = (),
+        identity: Identity | None = None,
+        largest: float = DEFAULT_LARGEST,
+    ) -> Provision:
+        """What the device gets, with a new device secret. ParameterError for a modulus without slots, or a
+        largest that is no bound."""
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
         secret, moduli = new_device_secret(), tuple(plain_moduli)
-        return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity)
+        return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity, largest)
 
 
 def read_rekey_key(data: Bytes, parameters: ParameterSet, owner_id: int) -> SeededKeys:

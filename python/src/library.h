@@ -17,6 +17,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -233,12 +234,32 @@ class Params
 
 /* ---- values ---- */
 
+/* The largest value that a scale has room for, in the precision and in a quarter of the modulus. */
+inline float room_of(const cm_params *params, int log2_scale, int precision)
+{
+    double most = std::ldexp(1.0, precision == CM_FIXED_31 ? 29 : 58);
+    double quarter = 0.25;
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        quarter *= params->primes[i].q;
+    }
+    return std::nextafter(static_cast<float>(std::ldexp(std::min(most, quarter), -log2_scale)), 0.0f);
+}
+
+/* As a float, rounded up: what is not larger than the caller's number is not larger than this. */
+inline float rounded_up(double largest)
+{
+    const auto rounded = static_cast<float>(largest);
+    return rounded < largest ? std::nextafter(rounded, HUGE_VALF) : rounded;
+}
+
 /*
- * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. The
- * library judges exponent and scale; here they must only keep their value in its 16 bits.
+ * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs.
+ * Without largest, it is what the scale has room for. The library judges exponent and scale; here they must
+ * only keep their value in its 16 bits.
  */
-inline cm_ckks_values values_of(const CkksValues &array, bool complex_slots, int exponent, int log2_scale,
-                                int precision)
+inline cm_ckks_values values_of(const cm_params *params, const CkksValues &array, bool complex_slots,
+                                int exponent, int log2_scale, int precision,
+                                const std::optional<double> &largest)
 {
     if (exponent != static_cast<int16_t>(exponent) || log2_scale != static_cast<int16_t>(log2_scale)) {
         throw StatusError(CM_ERR_ARGUMENT);
@@ -267,11 +288,16 @@ inline cm_ckks_values values_of(const CkksValues &array, bool complex_slots, int
     values.exponent = static_cast<int16_t>(exponent);
     values.log2_scale = static_cast<int16_t>(log2_scale);
     values.precision = static_cast<cm_precision>(precision);
+    values.largest = largest ? rounded_up(*largest) : room_of(params, log2_scale, precision);
     return values;
 }
 
-/* The caller's array as cm_bfv_values: 1-D int16, int32, uint16 or uint32. The library judges all else. */
-inline cm_bfv_values bfv_values_of(const BfvValues &array, uint32_t plain_modulus, int encoding, int width)
+/*
+ * The caller's array as cm_bfv_values: 1-D int16, int32, uint16 or uint32. Without largest, it is t - 1. The
+ * library judges all else.
+ */
+inline cm_bfv_values bfv_values_of(const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
+                                   const std::optional<uint32_t> &largest)
 {
     cm_bfv_values values{};
     if (array.dtype() == nb::dtype<int16_t>()) {
@@ -294,6 +320,7 @@ inline cm_bfv_values bfv_values_of(const BfvValues &array, uint32_t plain_modulu
     values.encoding = static_cast<cm_bfv_encoding>(encoding);
     values.width = static_cast<cm_bfv_width>(width);
     values.plain_modulus = plain_modulus;
+    values.largest = largest.value_or(plain_modulus - 1u);
     return values;
 }
 
@@ -402,9 +429,10 @@ class Device : public Platform
 
     nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
                                 const CkksValues &array, int log2_scale, int precision, bool complex_slots,
-                                int exponent, const std::string &format)
+                                int exponent, const std::string &format, const std::optional<double> &largest)
     {
-        const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+        const cm_ckks_values values =
+            values_of(params.get(), array, complex_slots, exponent, log2_scale, precision, largest);
         const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
         return encrypt(cm_encryptor_init_symmetric, key, xof_of(xof), cm_ckks_encrypt, values, format);
     }
@@ -412,9 +440,11 @@ class Device : public Platform
     /* public_key: [data prime][component][n] residues. */
     nb::bytes encrypt_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
                                  const CkksValues &array, int log2_scale, int precision, bool complex_slots,
-                                 int exponent, const std::string &format)
+                                 int exponent, const std::string &format,
+                                 const std::optional<double> &largest)
     {
-        const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+        const cm_ckks_values values =
+            values_of(params.get(), array, complex_slots, exponent, log2_scale, precision, largest);
         cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
         return encrypt(cm_encryptor_init_asymmetric, key, CM_XOF_NONE, cm_ckks_encrypt, values, format);
@@ -422,9 +452,10 @@ class Device : public Platform
 
     nb::bytes encrypt_bfv_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
                                     const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
-                                    bool ntt_form, const std::string &format)
+                                    bool ntt_form, const std::string &format,
+                                    const std::optional<uint32_t> &largest)
     {
-        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width, largest);
         values.domain = ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS;
         const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
         return encrypt(cm_encryptor_init_symmetric, key, xof_of(xof), cm_bfv_encrypt, values, format);
@@ -432,9 +463,10 @@ class Device : public Platform
 
     nb::bytes encrypt_bfv_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
                                      const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
-                                     bool ntt_form, const std::string &format)
+                                     bool ntt_form, const std::string &format,
+                                     const std::optional<uint32_t> &largest)
     {
-        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width, largest);
         values.domain = ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS;
         cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};

@@ -21,9 +21,11 @@ namespace
 
 /* The n coefficients of the encoded polynomial. */
 nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const CkksValues &array, bool complex_slots,
-                                       int exponent, int log2_scale, int precision)
+                                       int exponent, int log2_scale, int precision,
+                                       const std::optional<double> &largest)
 {
-    const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+    const cm_ckks_values values =
+        values_of(params.get(), array, complex_slots, exponent, log2_scale, precision, largest);
     const size_t n = params.n();
     std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8);
     cmi_ckks_message message{};
@@ -57,7 +59,7 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const CkksValues &a
 std::tuple<NewWords, NewWords> bfv_encode(const Params &params, const BfvValues &array,
                                           uint32_t plain_modulus, int encoding, int width)
 {
-    const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+    const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width, std::nullopt);
     const size_t n = params.n();
     const unsigned primes = params.get()->data_primes;
     std::vector<uint32_t> data(n);
@@ -309,7 +311,7 @@ NB_MODULE(ciphermote_testing, m)
         "fail", [](int status) { check(static_cast<cm_status>(status)); }, "status"_a,
         "Raise the error of a status.");
     m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a,
-          "precision"_a, "The n coefficients of the encoded polynomial, int64.");
+          "precision"_a, "largest"_a = nb::none(), "The n coefficients of the encoded polynomial, int64.");
     m.def("bfv_encode", &bfv_encode, "params"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a,
           "(the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.");
     m.def("host_transform", &host_transform, "isa"_a, "q"_a, "log2_n"_a, "coefficients"_a, "reduces"_a,

@@ -88,6 +88,7 @@ std::vector<uint8_t> encryption()
     values.encoding = CM_BFV_COEFFICIENTS;
     values.width = CM_BFV_16;
     values.plain_modulus = PLAIN_MODULUS;
+    values.largest = PLAIN_MODULUS - 1;
     const cm_public_key key = {&PARAMS, 1, cm_flat_public_key_polynomial, &flat_key, nullptr};
     std::vector<uint8_t> bytes;
     bytes.reserve(64 * N);

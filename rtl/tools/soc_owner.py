@@ -81,7 +81,9 @@ def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     key_id = int.from_bytes(draw(8), "little") | 1
     secret = replace(secret, key_id=key_id)
     public = device_residues(make_public_key(secret)) if wanted.get("public") else None
-    device = Provision(parameters, key_id, draw(DRAW_BYTES), None if wanted.get("public") else secret, public)
+    bound = 2.0**15 * 2.0**EXPONENT if "log2_scale" in wanted else wanted["t"] // 2
+    held = None if wanted.get("public") else secret
+    device = Provision(parameters, key_id, draw(DRAW_BYTES), held, public, largest=bound)
     samples = readings_of(parameters, wanted)
     if wanted.get("wrong"):
         samples[-1, -1] = wanted["t"] // 2 + 1

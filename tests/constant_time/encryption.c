@@ -82,7 +82,7 @@ static void a_real_is_refused_without_telling_which(void)
         const cm_number number = way & 1u ? CM_INT32 : CM_FLOAT32;
         const cm_precision precision = way & 2u ? CM_FIXED_63 : CM_FIXED_31;
         cm_ckks_values values = draw_reals(&cm_n1024_q26, number, CM_SLOTS_REAL, precision, true);
-        values.log2_scale = 25; /* the modulus has 26 bits, and room for 24 */
+        values.largest = 0.5f;
         check_call(encrypt_reals(&cm_n1024_q26, &values, CM_XOF_CHACHA20, open_writer(FRAMES)),
                    CM_ERR_VALUE_RANGE);
         values = draw_reals(&cm_n1024_q26, CM_FLOAT32, CM_SLOTS_REAL, precision, true);
@@ -156,7 +156,7 @@ static void an_integer_is_refused_without_telling_which(void)
         for (unsigned way = 0; way < 2; way++) {
             cm_bfv_values values = draw_integers(&cm_n1024_q26, (cm_number)number, CM_BFV_COEFFICIENTS,
                                                  way & 1u ? CM_BFV_32 : CM_BFV_16, SMALL_T);
-            values.plain_modulus = 2;
+            values.largest = 1;
             check_call(encrypt_integers(&cm_n1024_q26, &values, CM_XOF_CHACHA20, open_writer(FRAMES)),
                        CM_ERR_VALUE_RANGE);
         }
@@ -170,11 +170,11 @@ static uint16_t read_secret(void *context, uint16_t index)
     return ((const uint16_t *)context)[index];
 }
 
-static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t)
+static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t, uint16_t largest)
 {
     static uint16_t readings[1000];
     const cm_bfv_reader reader = {
-        .read = read_secret, .context = readings, .count = 1000, .plain_modulus = t};
+        .read = read_secret, .context = readings, .count = 1000, .plain_modulus = t, .largest = largest};
     const cm_secret_key key = secret_key_of(&cm_n1024_q26);
     for (unsigned i = 0; i < 1000; i++) {
         readings[i] = (uint16_t)(i * 37u % 30000u);
@@ -186,13 +186,13 @@ static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t)
 static void readings_are_encrypted_in_constant_time(void)
 {
     for (unsigned xof = CM_XOF_BLAKE2XB; xof <= CM_XOF_CHACHA20; xof++) {
-        check_call(encrypt_readings((cm_xof_kind)xof, SMALL_T), CM_OK);
+        check_call(encrypt_readings((cm_xof_kind)xof, SMALL_T, SMALL_T - 1), CM_OK);
     }
 }
 
 static void a_reading_is_refused_without_telling_which(void)
 {
-    check_call(encrypt_readings(CM_XOF_CHACHA20, 12289), CM_ERR_VALUE_RANGE);
+    check_call(encrypt_readings(CM_XOF_CHACHA20, SMALL_T, 12288), CM_ERR_VALUE_RANGE);
 }
 
 const behaviour encryption_behaviours[] = {

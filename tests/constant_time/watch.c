@@ -263,7 +263,8 @@ cm_ckks_values draw_reals(const cm_params *params, cm_number number, cm_slots sl
                                    .slots = slots,
                                    .precision = precision,
                                    .exponent = EXPONENT_OF_INTEGERS,
-                                   .log2_scale = LOG2_SCALE};
+                                   .log2_scale = LOG2_SCALE,
+                                   .largest = 12}; /* either part is below 8 */
     const uint32_t count = values.count * (slots == CM_SLOTS_COMPLEX ? 2u : 1u);
     const size_t size = number == CM_INT16 ? 2u : 4u;
     for (uint32_t i = 0; i < count; i++) {
@@ -285,7 +286,8 @@ cm_bfv_values draw_integers(const cm_params *params, cm_number number, cm_bfv_en
                                   .number = number,
                                   .encoding = encoding,
                                   .width = width,
-                                  .plain_modulus = t};
+                                  .plain_modulus = t,
+                                  .largest = t - 1u};
     const uint32_t most = t / 2u < 0x7FFFu ? t / 2u : 0x7FFFu; /* fits both widths, signed or not */
     const size_t size = number == CM_INT16 || number == CM_UINT16 ? 2u : 4u;
     for (uint32_t i = 0; i < values.count; i++) {

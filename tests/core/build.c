@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build.h"
 
+#include <string.h>
+
 bool build_has_set(const cm_params *params)
 {
     return params->log2_n <= CM_CONFIG_MAX_LOG2_N;
@@ -48,4 +50,24 @@ size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width widt
     }
     return domain == CM_DOMAIN_NTT ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, log2_tiles)
                                    : CM_BFV_COEFFICIENT_ARENA_BYTES(n, width);
+}
+
+float build_room(const cm_params *params, cm_precision precision, int log2_scale)
+{
+    double most = precision == CM_FIXED_31 ? 536870912.0 : 288230376151711744.0; /* 2^29, 2^58 */
+    double quarter = 0.25;
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        quarter *= (double)params->primes[i].q;
+    }
+    most = quarter < most ? quarter : most;
+    for (; log2_scale > 0; log2_scale--) {
+        most /= 2;
+    }
+    const float rounded = (float)most;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits--; /* the float before */
+    float before;
+    memcpy(&before, &bits, sizeof before);
+    return before;
 }

@@ -34,6 +34,9 @@ bool build_has_precision(cm_precision precision);
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision);
 size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain);
 
+/* The largest float that the scale leaves room for (cm_ckks_values.largest). */
+float build_room(const cm_params *params, cm_precision precision, int log2_scale);
+
 /* More than any build's arena takes: messages of 8n, eight tiles' worth, stored noise, whole products. */
 #define BUILD_MOST_ARENA_BYTES(n) (27u * (size_t)(n) + CM_WORKSPACE_BYTES)
 

@@ -215,7 +215,8 @@ static void what_it_answers_to_a_whole_encryption_is_the_call_s(void)
                                   .number = CM_UINT16,
                                   .encoding = CM_BFV_COEFFICIENTS,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = 17};
+                                  .plain_modulus = 17,
+                                  .largest = 16};
     test_platform platform = {RANDOM_GOOD};
     cm_device device;
     cm_frame_writer writer;

@@ -50,6 +50,7 @@ static cm_bfv_values describe(const void *data, uint32_t count, cm_number number
     values.encoding = CM_BFV_COEFFICIENTS;
     values.width = t <= 0x10000u ? CM_BFV_16 : CM_BFV_32;
     values.plain_modulus = t;
+    values.largest = t - 1u;
     return values;
 }
 
@@ -107,6 +108,48 @@ static bool refused(const void *number, cm_number kind, uint32_t t, cm_bfv_width
     cm_bfv_values values = describe(number, 1, kind, t);
     values.width = width;
     return encode(&values) == CM_ERR_VALUE_RANGE;
+}
+
+static bool fits(int32_t number, cm_number kind, uint32_t largest, cm_bfv_width width)
+{
+    const int16_t narrow = (int16_t)number;
+    const bool is_narrow = kind == CM_INT16 || kind == CM_UINT16;
+    cm_bfv_values values =
+        describe(is_narrow ? (const void *)&narrow : (const void *)&number, 1, kind, 12289);
+    values.width = width;
+    values.largest = largest;
+    const cm_status status = encode(&values);
+    CHECK(status == CM_OK || status == CM_ERR_VALUE_RANGE);
+    return status == CM_OK;
+}
+
+static void numbers_beyond_the_largest_are_refused_in_either_width(void)
+{
+    for (unsigned width = 0; width < 2; width++) {
+        const cm_bfv_width chosen = width == 0 ? CM_BFV_16 : CM_BFV_32;
+        for (unsigned kind = CM_INT16; kind <= CM_UINT32; kind++) {
+            const cm_number number = (cm_number)kind;
+            const bool is_signed = number == CM_INT16 || number == CM_INT32;
+            CHECK(fits(100, number, 100, chosen) && fits(0, number, 100, chosen));
+            CHECK(!fits(101, number, 100, chosen) && !fits(6144, number, 100, chosen));
+            CHECK(fits(-100, number, 100, chosen) == is_signed);
+            CHECK(!fits(-101, number, 100, chosen) && !fits(-6144, number, 100, chosen));
+            CHECK(fits(1, number, 1, chosen) && !fits(2, number, 1, chosen));
+            CHECK(fits(6144, number, 12288, chosen) && fits(12288, number, 12288, chosen) == !is_signed);
+        }
+    }
+}
+
+static void a_largest_that_is_missing_or_not_below_t_is_refused(void)
+{
+    const int16_t number = 0;
+    cm_bfv_values values = describe(&number, 1, CM_INT16, 12289);
+    values.largest = 0;
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    values.largest = 12289;
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    values.largest = 12288;
+    CHECK(encode(&values) == CM_OK);
 }
 
 static void numbers_beyond_t_are_refused_in_either_width(void)
@@ -312,6 +355,7 @@ static cm_status encrypt_coefficients(unsigned log2_tiles, bool with_public_key,
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
                                   .plain_modulus = 12289,
+                                  .largest = 12288,
                                   .domain = CM_DOMAIN_COEFFICIENTS};
     const cm_secret_key key = secret_key();
     const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key,
@@ -383,7 +427,7 @@ static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer_init(&writer, sink);
-    const cm_bfv_reader reader = {read_value, (void *)(uintptr_t)values, N, 40961};
+    const cm_bfv_reader reader = {read_value, (void *)(uintptr_t)values, N, 40961, 40960};
     CHECK(test_bfv_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena, &writer.emitter) ==
           CM_ERR_PLAIN_MODULUS);
 }
@@ -402,7 +446,7 @@ static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void
         CHECK(encrypt(false, &held, CM_DOMAIN_NTT, sizeof arena) == CM_OK);
         const unsigned length = bytes_emitted;
         const uint32_t crc = crc_emitted;
-        const cm_bfv_reader reader = {read_value, values, count, t};
+        const cm_bfv_reader reader = {read_value, values, count, t, (uint16_t)(t - 1u)};
         CHECK(encrypt_read(&reader, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES)) == CM_OK);
         CHECK(bytes_emitted == length && crc_emitted == crc);
     }
@@ -411,7 +455,7 @@ static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void
 static void readers_that_cannot_serve_are_refused(void)
 {
     static uint16_t values[N + 1];
-    const cm_bfv_reader good = {read_value, values, 3, 12289};
+    const cm_bfv_reader good = {read_value, values, 3, 12289, 100};
     cm_bfv_reader reader = good;
     CHECK(encrypt_read(NULL, sizeof arena) == CM_ERR_ARGUMENT);
     reader.read = NULL;
@@ -426,9 +470,16 @@ static void readers_that_cannot_serve_are_refused(void)
     CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_PLAIN_MODULUS);
     reader.plain_modulus = 0x10000;
     CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_PLAIN_MODULUS);
-    values[2] = 12289;
+    reader = good;
+    reader.largest = 0;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_ARGUMENT);
+    reader.largest = 12289;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_ARGUMENT);
+    values[2] = 101;
     CHECK(encrypt_read(&good, sizeof arena) == CM_ERR_VALUE_RANGE);
-    values[2] = 12288;
+    values[2] = UINT16_MAX;
+    CHECK(encrypt_read(&good, sizeof arena) == CM_ERR_VALUE_RANGE);
+    values[2] = 100;
     CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1) == CM_ERR_ARENA);
     CHECK(bytes_emitted == 0);
     CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES)) == CM_OK && arena_is_wiped());
@@ -439,6 +490,8 @@ void test_bfv(void)
     RUN(signed_numbers_stand_for_residues_from_minus_half_t);
     RUN(unsigned_numbers_stand_for_themselves);
     RUN(numbers_beyond_t_are_refused_in_either_width);
+    RUN(numbers_beyond_the_largest_are_refused_in_either_width);
+    RUN(a_largest_that_is_missing_or_not_below_t_is_refused);
     RUN(batched_values_are_those_at_seals_roots);
     RUN(plain_moduli_that_cannot_serve_are_refused);
     RUN(plain_moduli_that_leave_no_room_for_noise_are_refused);

@@ -95,7 +95,8 @@ static void send_integers(uint16_t first)
                                   .number = CM_UINT16,
                                   .encoding = CM_BFV_COEFFICIENTS,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = T};
+                                  .plain_modulus = T,
+                                  .largest = T - 1};
     for (unsigned i = 0; i < COUNT; i++) {
         numbers[i] = (uint16_t)(first + i);
     }
@@ -110,7 +111,8 @@ static void send_floats(const float numbers[COUNT])
                                    .number = CM_FLOAT32,
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = LOG2_SCALE,
-                                   .precision = BUILD_PRECISION};
+                                   .precision = BUILD_PRECISION,
+                                   .largest = 32};
     sent_bytes = 0;
     CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK);
 }

@@ -31,6 +31,7 @@ static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_sc
     values.slots = CM_SLOTS_REAL;
     values.log2_scale = (int16_t)log2_scale;
     values.precision = precision;
+    values.largest = build_room(params, precision, log2_scale);
     return values;
 }
 
@@ -89,8 +90,7 @@ static cm_status encode_one(float value, cm_precision precision)
     return encode(&values);
 }
 
-/* 2^29 at 31 bits and 2^58 at 63: the largest float below passes, the bound itself does not, whatever its
-   sign. */
+/* 2^29 at 31 bits and 2^58 at 63: there is room for the largest float below, but not for the bound itself. */
 static void values_too_large_for_the_precision_are_refused(void)
 {
     const cm_status passed_31 = if_built(CM_FIXED_31, CM_OK);
@@ -108,16 +108,173 @@ static void values_too_large_for_the_precision_are_refused(void)
     CHECK(encode_one(3e38f, CM_FIXED_63) == refused_63);
 }
 
-/* One 26-bit prime leaves 2^23. */
-static void values_too_large_for_the_modulus_are_refused(void)
+static cm_status encode_with(const cm_params *set, const cm_ckks_values *values)
 {
     cmi_ckks_message message;
     message.data = message_words;
-    floats[0] = 7.9f;
-    const cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
-    CHECK(cmi_ckks_encode(&cm_n1024_q26, &values, &message) == CM_OK);
-    floats[0] = 8;
-    CHECK(cmi_ckks_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
+    return cmi_ckks_encode(set, values, &message);
+}
+
+/* The scale has room for the largest, or is refused: in the precision, and in a quarter of the modulus. */
+static void a_largest_that_the_scale_has_no_room_for_is_refused(void)
+{
+    floats[0] = 0;
+    cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
+    values.largest = 15.98f; /* q / 2^22 is 15.984 */
+    CHECK(encode_with(&cm_n1024_q26, &values) == CM_OK);
+    values.largest = 15.99f;
+    CHECK(encode_with(&cm_n1024_q26, &values) == CM_ERR_SCALE);
+    values.largest = 3e38f;
+    CHECK(encode_with(&cm_n1024_q26, &values) == CM_ERR_SCALE);
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        values = real_floats(floats, 1, 25, precisions[p]);
+        values.largest = precisions[p] == CM_FIXED_31 ? 15.999999f : 8589934080.0f;
+        CHECK(encode(&values) == if_built(precisions[p], CM_OK));
+        values.largest = precisions[p] == CM_FIXED_31 ? 16 : 8589934592.0f;
+        CHECK(encode(&values) == if_built(precisions[p], CM_ERR_SCALE));
+    }
+}
+
+/* A prime of 14 bits leaves 3072 for value times scale, and what rounds to that is below it. */
+static void all_values_that_a_small_modulus_has_room_for_are_encoded(void)
+{
+    cm_prime prime;
+    CHECK(cmi_prime_init(&prime, 12289, 10, NULL));
+    const cm_params set = {.name = "small",
+                           .log2_n = 10,
+                           .key_primes = 1,
+                           .data_primes = 1,
+                           .log2_q_data = 13,
+                           .primes = &prime};
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        cm_ckks_values values = real_floats(floats, 1, 10, precisions[p]);
+        values.largest = 3;
+        floats[0] = 2.9999998f; /* the float before 3 */
+        CHECK(encode_with(&set, &values) == if_built(precisions[p], CM_OK));
+        floats[0] = -3;
+        CHECK(encode_with(&set, &values) == if_built(precisions[p], CM_OK));
+        floats[0] = 3.0000002f;
+        CHECK(encode_with(&set, &values) == if_built(precisions[p], CM_ERR_VALUE_RANGE));
+    }
+}
+
+static void a_largest_that_is_missing_is_refused(void)
+{
+    const uint32_t none[] = {0, 0x80000000u, 0xBF800000u, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 0xFFFFFFFFu};
+    floats[0] = 0;
+    cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
+    for (unsigned i = 0; i < sizeof none / sizeof none[0]; i++) {
+        values.largest = float_of_bits(none[i]);
+        CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    }
+    values.largest = float_of_bits(1); /* the smallest of all */
+    CHECK(encode(&values) == CM_OK);
+}
+
+static bool float_fits(float value, float largest, cm_precision precision)
+{
+    floats[0] = 0;
+    floats[1] = value;
+    cm_ckks_values values = real_floats(floats, 2, 20, precision);
+    values.largest = largest;
+    const cm_status status = encode(&values);
+    CHECK(status == CM_OK || status == CM_ERR_VALUE_RANGE);
+    return status == CM_OK;
+}
+
+static void floats_beyond_the_largest_are_refused(void)
+{
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p])) {
+            continue;
+        }
+        CHECK(float_fits(100, 100, precisions[p]) && float_fits(-100, 100, precisions[p]));
+        CHECK(!float_fits(100.00001f, 100, precisions[p]) && !float_fits(-100.00001f, 100, precisions[p]));
+        CHECK(float_fits(1e-30f, 1e-30f, precisions[p]) && !float_fits(1.1e-30f, 1e-30f, precisions[p]));
+        CHECK(float_fits(float_of_bits(5), float_of_bits(5), precisions[p])); /* subnormal */
+        CHECK(!float_fits(float_of_bits(0x80000006u), float_of_bits(5), precisions[p]));
+        for (unsigned bit = 0; bit < 127; bit++) { /* every power of two above */
+            CHECK(!float_fits(float_of_bits((uint32_t)(128 + bit) << 23), 1, precisions[p]));
+        }
+    }
+}
+
+static bool integer_fits(int32_t value, int exponent, float largest, cm_number number, cm_precision precision)
+{
+    const int16_t narrow = (int16_t)value;
+    const int log2_scale = 20;
+    cm_ckks_values values = real_floats(floats, 1, log2_scale, precision);
+    values.data = number == CM_INT16 ? (const void *)&narrow : (const void *)&value;
+    values.number = number;
+    values.exponent = (int16_t)exponent;
+    values.largest = largest;
+    const cm_status status = encode(&values);
+    CHECK(status == CM_OK || status == CM_ERR_VALUE_RANGE);
+    return status == CM_OK;
+}
+
+static void integers_beyond_the_largest_are_refused(void)
+{
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p])) {
+            continue;
+        }
+        for (unsigned wide = 0; wide < 2; wide++) {
+            const cm_number number = wide ? CM_INT32 : CM_INT16;
+            CHECK(integer_fits(100, 0, 100, number, precisions[p]));
+            CHECK(integer_fits(-100, 0, 100, number, precisions[p]));
+            CHECK(!integer_fits(101, 0, 100, number, precisions[p]));
+            CHECK(!integer_fits(-101, 0, 100, number, precisions[p]));
+            CHECK(integer_fits(1601, -4, 100.1f, number, precisions[p]));
+            CHECK(!integer_fits(1602, -4, 100.1f, number, precisions[p]));
+            CHECK(integer_fits(12, 3, 100, number, precisions[p]));
+            CHECK(!integer_fits(-13, 3, 100, number, precisions[p]));
+            CHECK(integer_fits(0, 100, 1, number, precisions[p]));
+            CHECK(!integer_fits(1, 100, 1, number, precisions[p]));
+            CHECK(!integer_fits(-1, 127, 1, number, precisions[p]));
+            CHECK(integer_fits(INT16_MIN, -128, 1e-30f, number, precisions[p]));
+            CHECK(!integer_fits(INT16_MIN, 0, 32767 / 64.0f, number, precisions[p]));
+        }
+        CHECK(integer_fits(INT32_MIN, -23, 256, CM_INT32, precisions[p]));
+        CHECK(!integer_fits(INT32_MIN, -23, 255.99998f, CM_INT32, precisions[p]));
+        CHECK(integer_fits(INT32_MAX, -23, 256, CM_INT32, precisions[p]));
+    }
+}
+
+static bool complex_fits(float re, float im, float largest, cm_precision precision)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        floats[i] = 0;
+    }
+    floats[2] = re;
+    floats[3] = im;
+    cm_ckks_values values = real_floats(floats, 3, 20, precision);
+    values.slots = CM_SLOTS_COMPLEX;
+    values.largest = largest;
+    const cm_status status = encode(&values);
+    CHECK(status == CM_OK || status == CM_ERR_VALUE_RANGE);
+    return status == CM_OK;
+}
+
+/* By its absolute value, not part by part. */
+static void complex_numbers_beyond_the_largest_are_refused(void)
+{
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p]) || !build_has_slots(CM_SLOTS_COMPLEX)) {
+            continue;
+        }
+        CHECK(complex_fits(60, 80, 100, precisions[p]) && complex_fits(-80, -60, 100, precisions[p]));
+        CHECK(complex_fits(100, 0, 100, precisions[p]) && complex_fits(0, -100, 100, precisions[p]));
+        CHECK(!complex_fits(60, 80.00001f, 100, precisions[p]));
+        CHECK(!complex_fits(-60.00001f, 80, 100, precisions[p]));
+        CHECK(!complex_fits(100, 100, 100, precisions[p]) && !complex_fits(-100, 1, 100, precisions[p]));
+        CHECK(!complex_fits(0, 101, 100, precisions[p]) && !complex_fits(3e38f, 3e38f, 100, precisions[p]));
+        const float most = build_room(params, precisions[p], 20);
+        CHECK(complex_fits(most * 0.6f, most * 0.7999f, most, precisions[p]));
+        CHECK(complex_fits(most, 0, most, precisions[p]) && !complex_fits(most, most, most, precisions[p]));
+        CHECK(!complex_fits(most * 0.6f, most * 0.8001f, most, precisions[p]));
+        CHECK(!complex_fits(most * 0.7072f, -most * 0.7072f, most, precisions[p]));
+    }
 }
 
 static void a_refused_vector_leaves_zeros(void)
@@ -165,7 +322,8 @@ static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
     some.log2_q_data = (uint8_t)log2_q_data;
     message.data = message_words;
     floats[0] = 0;
-    const cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
+    cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
+    values.largest = build_room(&some, BUILD_PRECISION, log2_scale);
     return cmi_ckks_encode(&some, &values, &message);
 }
 
@@ -411,7 +569,12 @@ void test_encode(void)
     three_primes.log2_n = LOG2_N;
     RUN(not_a_number_and_infinity_are_refused);
     RUN(values_too_large_for_the_precision_are_refused);
-    RUN(values_too_large_for_the_modulus_are_refused);
+    RUN(a_largest_that_the_scale_has_no_room_for_is_refused);
+    RUN(all_values_that_a_small_modulus_has_room_for_are_encoded);
+    RUN(a_largest_that_is_missing_is_refused);
+    RUN(floats_beyond_the_largest_are_refused);
+    RUN(integers_beyond_the_largest_are_refused);
+    RUN(complex_numbers_beyond_the_largest_are_refused);
     RUN(a_refused_vector_leaves_zeros);
     RUN(counts_of_zero_and_beyond_the_slots_are_refused);
     RUN(arguments_out_of_range_are_refused);

@@ -92,7 +92,8 @@ static cm_status encrypt_readings(cm_xof_kind xof, cm_precision precision, int l
                                    .number = CM_FLOAT32,
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = (int16_t)log2_scale,
-                                   .precision = precision};
+                                   .precision = precision,
+                                   .largest = 30};
     length = 0;
     cm_frame_writer_init(&writer, sink);
     return xof == CM_XOF_NONE
@@ -117,7 +118,8 @@ static cm_status encrypt_integers(cm_xof_kind xof, cm_domain domain)
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
                                   .plain_modulus = T,
-                                  .domain = domain};
+                                  .domain = domain,
+                                  .largest = T - 1};
     length = 0;
     cm_frame_writer_init(&writer, sink);
     return xof == CM_XOF_NONE
@@ -398,7 +400,8 @@ static void a_public_key_inside_the_arena_is_refused_and_kept(void)
                                   .number = CM_UINT16,
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = T};
+                                  .plain_modulus = T,
+                                  .largest = T - 1};
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     memset(arena, 0x5A, sizeof arena);
@@ -543,7 +546,8 @@ static cm_status encrypt_to(cm_emitter *emitter, const cm_secret_key *secret)
                                   .number = CM_UINT16,
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
-                                  .plain_modulus = T};
+                                  .plain_modulus = T,
+                                  .largest = T - 1};
     return test_bfv_symmetric(&device, secret, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter);
 }
 

@@ -92,6 +92,7 @@ static cm_ckks_values some_values(void)
     values.slots = CM_SLOTS_REAL;
     values.log2_scale = 18;
     values.precision = BUILD_PRECISION;
+    values.largest = 1;
     return values;
 }
 

@@ -239,7 +239,8 @@ static cm_ckks_values real_values(cm_precision precision)
                             .number = CM_FLOAT32,
                             .slots = CM_SLOTS_REAL,
                             .log2_scale = LOG2_SCALE,
-                            .precision = precision};
+                            .precision = precision,
+                            .largest = 16};
 }
 
 static void encrypt_reals_to(cm_emitter *emitter, cm_precision precision)
@@ -274,7 +275,7 @@ static void encrypt_reals_with_the_public_key(void)
 static void encrypt_a_real_out_of_range(void)
 {
     cm_ckks_values values = real_values(BUILD_PRECISION);
-    values.log2_scale = 25; /* the modulus leaves room for 24 bits */
+    values.largest = 0.001f;
     outcome = test_ckks_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                   open_writer(drop));
 }
@@ -286,7 +287,8 @@ static cm_bfv_values integer_values(void)
                            .number = CM_UINT32,
                            .encoding = CM_BFV_BATCH,
                            .width = CM_BFV_32,
-                           .plain_modulus = T};
+                           .plain_modulus = T,
+                           .largest = T - 1};
 }
 
 static void encrypt_integers_to(cm_emitter *emitter, cm_domain domain)
@@ -321,7 +323,8 @@ static uint16_t read_integer(void *context, uint16_t index)
 
 static void encrypt_readings(void)
 {
-    const cm_bfv_reader values = {.read = read_integer, .context = readings, .count = N, .plain_modulus = T};
+    const cm_bfv_reader values = {
+        .read = read_integer, .context = readings, .count = N, .plain_modulus = T, .largest = T - 1};
     outcome =
         test_bfv_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_writer(drop));
 }

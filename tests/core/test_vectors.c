@@ -105,6 +105,7 @@ static cm_ckks_values make_values(const cm_vector *vector, unsigned index)
     values.exponent = vector->exponent;
     values.log2_scale = vector->log2_scale;
     values.precision = vector->precision;
+    values.largest = build_room(vector->params, vector->precision, vector->log2_scale);
     return values;
 }
 
@@ -128,6 +129,7 @@ static cm_bfv_values make_bfv_values(const cm_bfv_vector *vector, unsigned index
     values.width = vector->width;
     values.domain = vector->domain;
     values.plain_modulus = t;
+    values.largest = t - 1u;
     if (wide && vector->width == CM_BFV_16) {
         memcpy(polynomials[2], arena, 4 * (size_t)vector->count);
         values.data = polynomials[2];

@@ -413,6 +413,7 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
     values.slots = CM_SLOTS_REAL;
     values.log2_scale = 18;
     values.precision = BUILD_PRECISION;
+    values.largest = 1;
     CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
     const cm_secret_key key = test_secret_key(params, 1, ternary);
     CHECK(test_device_start(&device, &platform) == CM_OK);
@@ -463,6 +464,7 @@ static void sizes_are_as_promised(void)
     values.slots = CM_SLOTS_REAL;
     values.log2_scale = 25;
     values.precision = BUILD_PRECISION;
+    values.largest = 1;
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_FULL) == 196713);
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_SEEDED) == 98490);
     CHECK(cm_secret_key_generate(&cm_n4096_q26x3_p27, seed, ternary) == CM_OK);

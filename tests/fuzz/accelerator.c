@@ -132,7 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .number = CM_FLOAT32,
                                      .slots = CM_SLOTS_REAL,
                                      .log2_scale = 18,
-                                     .precision = CM_FIXED_31};
+                                     .precision = CM_FIXED_31,
+                                     .largest = 30};
     bus_bytes = data + fuzz_choices;
     bus_length = size - fuzz_choices;
     faults = data[1];

@@ -16,6 +16,7 @@ import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 
 import mpmath
@@ -336,6 +337,28 @@ def fixed_point(number: float | int, exponent: int, bits: int) -> int:
     return shifted(numerator, exponent + bits - (denominator.bit_length() - 1))
 
 
+def any_beyond(
+    parts: Sequence[int],
+    numbers: Sequence[float | int],
+    exponent: int,
+    complex_slots: bool,
+    largest: float,
+    shift: int,
+) -> bool:
+    """Whether a number is beyond largest; of complex ones the absolute value, in fixed point."""
+    bound, unit = Fraction(largest), Fraction(2) ** exponent
+    if any(abs(Fraction(number)) * unit > bound for number in numbers):
+        return True
+    if not complex_slots:
+        return False
+    scaled = math.floor(bound * Fraction(2) ** shift)
+    places = max(0, scaled.bit_length() - 31)
+    places += scaled >> places == 2**31 - 1
+    square = ((scaled >> places) + 2) ** 2
+    magnitudes = [abs(part) >> places for part in parts]
+    return any(re**2 + im**2 > square for re, im in zip(magnitudes[::2], magnitudes[1::2], strict=True))
+
+
 @cache
 def _quarter_wave(n: int) -> list[int]:
     """cos(pi t/n) * 2^192 to within a few units, for t = 0 .. n/2."""
@@ -366,17 +389,22 @@ def encode(
     exponent: int = 0,
     log2_scale: int,
     precision: int,
+    largest: float | None = None,
 ) -> list[int]:
     """The n coefficients of the encoded polynomial.
 
     ``numbers`` holds one number a slot, or pairs (real, imaginary) in turn; slots not given are 0.
-    ``exponent`` scales integers. Raises ValueRangeError where the library must refuse.
+    ``exponent`` scales integers. Raises ValueRangeError where the library must refuse: for a value beyond
+    ``largest``, or a number that does not fit below the limit in fixed point.
     """
     fixed = Precision(precision)
     n, slots = chain.n, chain.n // 2
     limit = 1 << (min(fixed.limit, math.prod(chain.data_primes).bit_length() - 3) + fixed.guard)
     parts = [fixed_point(number, exponent, log2_scale + fixed.guard) for number in numbers]
-    if any(abs(part) >= limit for part in parts):
+    if largest is None:
+        if any(abs(part) >= limit for part in parts):
+            raise ValueRangeError
+    elif any_beyond(parts, numbers, exponent, complex_slots, largest, log2_scale + fixed.guard):
         raise ValueRangeError
     parts += [0] * (slots * (2 if complex_slots else 1) - len(parts))
     if complex_slots:

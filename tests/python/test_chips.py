@@ -586,7 +586,7 @@ def test_the_pages_program_reads_a_device_that_prints_text_first(
     host, board = pty.openpty()
     tty.setraw(board)
     program = program.replace("/dev/ttyACM0", os.ttyname(board))
-    program = program.replace("log2_scale=24", "log2_scale=16")  # this device has a single prime
+    program = program.replace("log2_scale=22", "log2_scale=16")  # this device has a single prime
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.sleep", lambda _: os.write(host, b"ESP-ROM:esp32c3\r\n"))
     with subprocess.Popen([esp_process], stdin=host, stdout=host, cwd=tmp_path) as device:

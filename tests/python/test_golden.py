@@ -8,6 +8,7 @@ import json
 import shutil
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from ciphermote import _core, parameters
 from ciphermote.core import core_params
-from ciphermote.errors import Error
+from ciphermote.errors import ValueRangeError
 from ciphermote.parameters import ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,45 +146,52 @@ def test_encoding_of_integers(
 @pytest.mark.parametrize("chosen", SETS[:4], ids=lambda chosen: chosen.name)
 def test_encoding_just_below_the_limit(chosen: ParameterSet, precision: int, complex_slots: bool) -> None:
     top = float(np.nextafter(np.float32(2.0 ** (limit(chosen, precision) - 1)), np.float32(0)))
+    top *= 0.5**0.5 if complex_slots else 1
     signs = np.random.default_rng(4).choice([-1, 1], chosen.n if complex_slots else chosen.n // 2)
     for numbers in (np.full(len(signs), top), top * signs):
         library, model = both_encodings(chosen, numbers.astype(np.float32), 1, precision, complex_slots)
         assert library == model
 
 
-def refused_by_model(number: int, exponent: int, precision: int) -> bool:
+def refused(encode: Callable[[], object]) -> bool:
     try:
-        golden.encode(
-            chain_of(N4096),
-            [number],
-            complex_slots=False,
-            exponent=exponent,
-            log2_scale=1,
-            precision=precision,
-        )
-    except golden.ValueRangeError:
-        return True
-    return False
-
-
-def refused_by_library(number: int, exponent: int, precision: int) -> bool:
-    try:
-        numbers = np.array([number], dtype=np.int32)
-        testing.encode(core_params(N4096), numbers, False, exponent, 1, precision)
-    except Error:
+        encode()
+    except (golden.ValueRangeError, ValueRangeError):
         return True
     return False
 
 
 @by_precision
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_limit_holds_after_rounding(precision: int, sign: int) -> None:
-    """(2^31 - 1) 2^-31 of the limit is half a unit below it at 31 bits, so it rounds to the limit."""
-    top = limit(N4096, precision)
-    cases = {(2**30, top - 31): True, (2**30 - 1, top - 31): False, (2**31 - 1, top - 32): precision == 31}
-    for (number, exponent), refused in cases.items():
-        assert refused_by_model(sign * number, exponent, precision) == refused
-        assert refused_by_library(sign * number, exponent, precision) == refused
+@by_slots
+@pytest.mark.parametrize(
+    ("dtype", "exponent"), [(np.float32, 0), (np.int16, -7), (np.int32, -20), (np.int32, -31), (np.int16, 3)]
+)
+def test_values_beyond_the_largest_are_refused(
+    precision: int, complex_slots: bool, dtype: type, exponent: int
+) -> None:
+    """Values within a few units of it, on either side; of complex numbers at every angle."""
+    largest, log2_scale, unit = float(np.float32(99.9)), 20, 2.0**exponent
+    rng, outcomes = np.random.default_rng(6), set()
+    for _ in range(300):
+        angle = rng.uniform(0, 2 * np.pi) if complex_slots else np.pi * rng.integers(2)
+        step = largest * 2.0**-24 if dtype == np.float32 else unit
+        size = largest + float(rng.integers(-3, 4)) * step
+        given = size * np.array([np.cos(angle), np.sin(angle)][: 1 + complex_slots])
+        limits = np.iinfo(dtype) if dtype != np.float32 else np.finfo(dtype)
+        numbers = np.clip(given if dtype == np.float32 else np.rint(given / unit), limits.min, limits.max)
+        numbers = numbers.astype(dtype)
+        how = {"log2_scale": log2_scale, "precision": precision, "exponent": exponent, "largest": largest}
+        by_model = refused(
+            lambda n=numbers.tolist(), how=how: golden.encode(
+                chain_of(N4096), n, complex_slots=complex_slots, **how
+            )
+        )
+        by_library = refused(
+            lambda n=numbers, how=how: testing.encode(core_params(N4096), n, complex_slots, **how)
+        )
+        assert by_library == by_model
+        outcomes.add(by_model)
+    assert outcomes == {True, False} or (dtype, exponent) == (np.int32, -31)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 511])

@@ -105,6 +105,7 @@ def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: b
         '#include "ciphermote/device.h"',
         '#include "ciphermote/keys.h"',
         f"#define CM_PROVISIONED_N {n}",
+        f"#define CM_PROVISIONED_LARGEST {CLIP}f",
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = "
         f"{initializer([source.randrange(256) for _ in range(32)])};",
     ]
@@ -208,12 +209,12 @@ def window() -> np.ndarray:
 def test_symmetric_ciphertexts_are_a_seed_and_a_component(
     started: DeviceLink, xof: str, code: int, seed_bytes: int
 ) -> None:
-    data = started.encrypt_values(values(), log2_scale=26, key="symmetric", xof=xof)
+    data = started.encrypt_values(values(), log2_scale=24, key="symmetric", xof=xof)
     seed, *residues = frames_of(data)
     assert seed.seed and len(seed.payload) == seed_bytes and seed.component == 1
     assert [(frame.component, frame.prime) for frame in residues] == [(0, 0), (0, 1), (0, 2)]
     for frame in (seed, *residues):
-        assert (frame.primes, frame.key_id, frame.xof, frame.scale) == (3, KEY_ID, code, 2.0**26)
+        assert (frame.primes, frame.key_id, frame.xof, frame.scale) == (3, KEY_ID, code, 2.0**24)
         assert frame.counter == seed.counter
     assert len(data) <= 40_500
 
@@ -222,7 +223,7 @@ def test_asymmetric_ciphertexts_are_two_components(started: DeviceLink) -> None:
     data = started.encrypt_values(values(), key="asymmetric")
     frames = frames_of(data)
     assert sorted((f.prime, f.component) for f in frames) == [(i, c) for i in range(3) for c in range(2)]
-    assert {(f.seed, f.xof, f.scale, f.counter) for f in frames} == {(False, 0, 2.0**25, frames[0].counter)}
+    assert {(f.seed, f.xof, f.scale, f.counter) for f in frames} == {(False, 0, 2.0**22, frames[0].counter)}
     assert len(data) <= 80_500
 
 
@@ -664,7 +665,7 @@ def microbits(tmp_path_factory: pytest.TempPathFactory) -> Microbits:
     for kind, keys in KINDS.items():
         headers = directory / kind
         headers.mkdir()
-        provisioned = provision.provision(store, **keys)
+        provisioned = provision.provision(store, **keys, largest=CLIP)
         (headers / "provisioned_keys.h").write_text(provision.to_c_header(provisioned))
         images[kind] = headers / "firmware.elf"
         build_microbit(directory, headers, images[kind])

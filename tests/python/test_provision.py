@@ -6,6 +6,7 @@ refused.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import struct
 import subprocess
@@ -96,7 +97,8 @@ static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_
 int main(void)
 {
     static const float values[3] = {1.0f, -0.5f, 0.25f};
-    const cm_ckks_values input = {values, 3, CM_FLOAT32, CM_SLOTS_REAL, 0, 25, CM_FIXED_31};
+    const cm_ckks_values input = {
+        values, 3, CM_FLOAT32, CM_SLOTS_REAL, 0, 25, CM_FIXED_31, CM_PROVISIONED_LARGEST};
     const cm_platform platform = {draw, get, put, NULL};
     const cm_sink sink = {emit, stdout};
     cm_device device;
@@ -183,7 +185,7 @@ def test_the_c_header_compiles_without_warnings_and_encrypts(
         command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", f"-I{ROOT}/core/include", "main.c"]
         subprocess.run(command, cwd=tmp_path, check=True)
         return
-    frames = compiled(tmp_path, provision(store, secret=secret, public=public), library)
+    frames = compiled(tmp_path, provision(store, secret=secret, public=public, largest=1), library)
     slots = ckks.decrypt(adapt(frames, parameters, store.key_id), store.secret()).slots()
     assert np.abs(slots[:4] - [1.0, -0.5, 0.25, 0.0]).max() < 5e-3
 
@@ -381,13 +383,54 @@ def test_a_public_key_comes_back_a_prime_at_a_time(both: Provision) -> None:
 
 def test_blobs_are_laid_out_as_documented(both: Provision) -> None:
     blob = to_blob(both)
-    assert blob[:8] == b"CMPV\x01\x00\x00\x07"
+    assert blob[:8] == b"CMPV\x02\x00\x00\x07"
+    assert struct.unpack_from("<f", blob, 28) == (100,)
     assert struct.unpack_from("<IQBB", blob, 8) == (PARMS.id, both.key_id, 12, 3)
     at = HEAD_BYTES + 32
     assert blob[HEAD_BYTES:at] == both.device_secret
     assert blob[at : at + 1024] == both.secret_key.packed
     assert struct.unpack_from("<I", blob, at + 1024)[0] == both.public_key[0, 0, 0]
     assert struct.unpack("<I", blob[-4:])[0] == _core.crc32c(blob[:-4])
+
+
+@pytest.mark.parametrize(
+    ("declared", "held"), [(0.5, 0.5), (300, 300.0), (np.float32(7), 7.0), (100.1, 100.1), (1e-46, 2**-149)]
+)
+def test_the_largest_value_is_held_as_a_float_that_is_no_smaller(
+    store: KeyStore, declared: float, held: float
+) -> None:
+    given = provision(store, secret=True, largest=declared)
+    found = parse_blob(to_blob(given), PARMS)
+    assert isinstance(found, Provision)
+    assert found.largest == given.largest == np.float32(given.largest) >= declared
+    assert given.largest == pytest.approx(held, rel=1e-7)
+    (literal,) = re.findall(r"#define CM_PROVISIONED_LARGEST (\S+)f\n", to_c_header(given))
+    assert np.float32(literal) == given.largest
+
+
+@pytest.mark.parametrize("none", [0, -1, np.nan, np.inf, 1e39, "much", None, True, 1j])
+def test_a_largest_value_that_is_no_bound_is_refused(store: KeyStore, none: object) -> None:
+    with pytest.raises(ParameterError, match=r"largest value \(--largest\) is"):
+        provision(store, secret=True, largest=none)  # type: ignore[arg-type]
+
+
+def test_a_blob_of_the_version_without_a_largest_value_has_the_default(store: KeyStore) -> None:
+    body = bytearray(to_blob(provision(store, secret=True, largest=7))[:-4])
+    body[4] = 1
+    with pytest.raises(KeyFileError, match="no version writes"):
+        parse_blob(bytes(body) + struct.pack("<I", _core.crc32c(bytes(body))), PARMS)
+    body[28:32] = bytes(4)
+    found = parse_blob(bytes(body) + struct.pack("<I", _core.crc32c(bytes(body))), PARMS)
+    assert isinstance(found, Provision)
+    assert found.largest == 100
+
+
+@pytest.mark.parametrize("largest", [0, -1, np.nan, np.inf])
+def test_a_blob_whose_largest_value_is_no_bound_is_refused(store: KeyStore, largest: float) -> None:
+    body = bytearray(to_blob(provision(store, secret=True))[:-4])
+    struct.pack_into("<f", body, 28, largest)
+    with pytest.raises(KeyFileError):
+        parse_blob(bytes(body) + struct.pack("<I", _core.crc32c(bytes(body))), PARMS)
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -436,7 +479,8 @@ def test_a_flip_of_any_header_bit_is_refused_even_under_a_fitting_check_sum(stor
                     parse_blob(body + blob[-4:], PARMS)
                 # The key id and the prime's number are checked against nothing else: a flip in them gives
                 # another valid blob.
-                if not (12 <= at < 20 or at == 22):
+                # So does one in the largest value.
+                if not (12 <= at < 20 or at == 22 or at >= 28):
                     with pytest.raises(KeyFileError):
                         parse_blob(body + struct.pack("<I", _core.crc32c(body)), PARMS)
 

@@ -102,7 +102,7 @@ __attribute__((noinline)) static cm_status start_device(void)
 int main(int count, char **arguments)
 {
     uint16_t mask = bench.mask;
-    const cm_bfv_reader reader = {read_value, &mask, N, PLAIN_MODULUS};
+    const cm_bfv_reader reader = {read_value, &mask, N, PLAIN_MODULUS, PLAIN_MODULUS - 1};
     const cm_secret_key key = {.params = &cm_n1024_q26,
                                .key_id = 1,
                                .ternary = (const uint8_t *)workload_transformed, /* not read */

@@ -33,7 +33,7 @@ static void slots()
         values[i] = i ^ mask;
     }
     const cm_bfv_values numbers = {
-        values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289, CM_DOMAIN_NTT};
+        values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289, CM_DOMAIN_NTT, 12288};
     GPIOR0 = 0x80;
     const cm_status status = ciphermote.encryptBatch(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 0;
@@ -52,7 +52,7 @@ static void reals()
         values[i] = (uint32_t)(121 + (x & 7)) << 23 | (uint32_t)x << 11;
     }
     const cm_ckks_values numbers = {
-        values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
+        values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31, 4};
     GPIOR0 = 0x81;
     const cm_status status = ciphermote.encryptReals(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 1;

@@ -32,7 +32,8 @@ cm_ckks_values workload_describe(const void *data)
                             .number = CM_FLOAT32,
                             .slots = CM_SLOTS_REAL,
                             .log2_scale = WORKLOAD_LOG2_SCALE,
-                            .precision = WORKLOAD_PRECISION};
+                            .precision = WORKLOAD_PRECISION,
+                            .largest = WORKLOAD_LARGEST};
 }
 
 void workload_integers(uint8_t *out, uint32_t seed)
@@ -52,7 +53,8 @@ cm_bfv_values workload_describe_integers(const void *data)
                            .number = CM_UINT16,
                            .encoding = CM_BFV_BATCH,
                            .width = CM_BFV_16,
-                           .plain_modulus = WORKLOAD_T};
+                           .plain_modulus = WORKLOAD_T,
+                           .largest = WORKLOAD_T - 1u};
 }
 
 /* A whole piece is copied by words, as a driver that fills a DMA buffer would; pieces are word-aligned. */

@@ -50,7 +50,8 @@
 #endif
 #define WORKLOAD_N (1u << WORKLOAD_LOG2_N)
 #define WORKLOAD_VALUES (WORKLOAD_N / 2u)
-#define WORKLOAD_LOG2_SCALE 25 /* values below 8, so |value * scale| < 2^28 */
+#define WORKLOAD_LARGEST 8     /* no |value| reaches it */
+#define WORKLOAD_LOG2_SCALE 25 /* WORKLOAD_LARGEST times the scale is 2^28 */
 
 /* Write WORKLOAD_VALUES values, |value| < 8 and of many magnitudes, to where no alignment is needed. */
 void workload_values(uint8_t *out, uint32_t seed);

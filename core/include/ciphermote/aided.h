@@ -48,6 +48,7 @@ CM_REFUSE_PACKING(aided);
 /*
  * What all rounds have in common. Values are encrypted with the number type and encoding they are decrypted
  * to. BFV is encrypted in NTT form, with 2 bytes per value in the arena for 16-bit numbers, else with 4.
+ * ckks.largest bounds the values that are sent as well as those that come back.
  */
 typedef struct cm_aided_plan {
     cm_scheme scheme;       /* CM_BFV or CM_CKKS */

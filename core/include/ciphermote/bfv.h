@@ -47,6 +47,9 @@ typedef enum cm_domain { CM_DOMAIN_NTT = 0, CM_DOMAIN_COEFFICIENTS = 1 } cm_doma
  * count on are zero. Signed values must be above -t/2 and at most t/2, unsigned ones below t. data needs no
  * alignment. If a number has no more bits than width, data may point at the arena's first byte (and nowhere
  * else in the arena): the values are then encoded in place.
+ *
+ * largest is declared, never computed from the values: it is public, and whoever adds ciphertexts up takes
+ * the bound of the sum from it. Values with one beyond it are refused, in a time that depends on none.
  */
 typedef struct cm_bfv_values {
     const void *data;
@@ -56,6 +59,7 @@ typedef struct cm_bfv_values {
     cm_bfv_width width;
     uint32_t plain_modulus; /* t: at least 2, below the smallest data prime */
     cm_domain domain;       /* of the ciphertext; 0, if left out: NTT form */
+    uint32_t largest;       /* 1 .. t - 1: no |value| is larger */
 } cm_bfv_values;
 
 /*
@@ -64,10 +68,11 @@ typedef struct cm_bfv_values {
  * an encryption, in a time that does not depend on the value. Coefficients from index count on are zero.
  */
 typedef struct cm_bfv_reader {
-    uint16_t (*read)(void *context, uint16_t index); /* returns a value below t */
+    uint16_t (*read)(void *context, uint16_t index); /* returns a value up to largest */
     void *context;
     uint16_t count;         /* 1 .. n */
     uint32_t plain_modulus; /* t: 2 .. 2^16 - 1 */
+    uint16_t largest;       /* 1 .. t - 1: no value is larger; declared, as in cm_bfv_values */
 } cm_bfv_reader;
 
 /*
@@ -104,8 +109,8 @@ CM_MUST_CHECK cm_status cm_bfv_encrypt(const cm_encryptor *encryptor, const cm_b
 /*
  * The same for coefficients that are read on demand, under the secret key and in NTT form, without an
  * encryptor: for devices without RAM for the values. They are read once beforehand, to be checked
- * (CM_ERR_VALUE_RANGE if one is not below t), and once for each tile of each prime. Errors are also those of
- * cm_encryptor_init_symmetric, after which the arena is untouched.
+ * (CM_ERR_VALUE_RANGE if one is above largest), and once for each tile of each prime. Errors are also those
+ * of cm_encryptor_init_symmetric, after which the arena is untouched.
  */
 CM_MUST_CHECK cm_status cm_bfv_encrypt_read(const cm_secret_key *key, const cm_encryptor_setup *setup,
                                             const cm_bfv_reader *reader);

@@ -30,13 +30,18 @@ typedef enum cm_slots {
 } cm_slots;
 
 typedef enum cm_precision {
-    CM_FIXED_31 = 31, /* |value * scale| < 2^29 (each part, if complex); 4 bytes per number in the arena */
-    CM_FIXED_63 = 63  /* |value * scale| < 2^58; 8 bytes per number in the arena */
+    CM_FIXED_31 = 31, /* largest * scale < 2^29; 4 bytes per number in the arena */
+    CM_FIXED_63 = 63  /* largest * scale < 2^58; 8 bytes per number in the arena */
 } cm_precision;
 
 /*
  * The vector to encode. Slots from index count on are zero. data needs no alignment. It may point at the
  * arena's first byte (and nowhere else in the arena): the values are then encoded in place.
+ *
+ * largest is declared, never computed from the values: it is public, and whoever adds ciphertexts up takes
+ * the bound of the sum from it. A vector with a value beyond it is refused, in a time that depends on no
+ * value. It is also what the scale must have room for: largest * scale is at most a quarter of the product of
+ * the data primes (CM_ERR_SCALE).
  */
 typedef struct cm_ckks_values {
     const void *data;
@@ -47,9 +52,9 @@ typedef struct cm_ckks_values {
     int16_t log2_scale; /* the scale is 2^log2_scale; 1 .. 60, and at most the set's log2_q_data: SEAL
                            decodes no larger one */
     cm_precision precision;
+    float largest; /* above 0 and finite: no |value| is larger, for instance CM_PROVISIONED_LARGEST. Of a
+                      complex slot this is the absolute value, up to the precision's rounding */
 } cm_ckks_values;
-
-/* |value * scale| must also be below 2^(log2_q_data - 2), which the modulus requires. */
 
 /* Bytes of an encryptor's arena: integer constant expressions. n is the ring degree, slots a cm_slots,
    precision a cm_precision. */

@@ -29,19 +29,19 @@ extern "C" {
 /* The values are stable: they may cross a wire or a language border. */
 typedef enum cm_status {
     CM_OK = 0,
-    CM_ERR_ARGUMENT = 1,     /* a null pointer, or a value outside its documented range */
-    CM_ERR_PARAMS = 2,       /* a parameter set that this build or this call cannot use */
-    CM_ERR_ARENA = 3,        /* the arena is too small, not aligned to 8 bytes, overlaps an object of
+    CM_ERR_ARGUMENT = 1,       /* a null pointer, or a value outside its documented range */
+    CM_ERR_PARAMS = 2,         /* a parameter set that this build or this call cannot use */
+    CM_ERR_ARENA = 3,          /* the arena is too small, not aligned to 8 bytes, overlaps an object of
                                 the setup, or a sink used it meanwhile */
-    CM_ERR_TOO_MANY = 4,     /* more values than slots */
-    CM_ERR_NOT_FINITE = 5,   /* an input is NaN or infinite */
-    CM_ERR_VALUE_RANGE = 6,  /* a value is too large for the precision, the modulus, t or what is expected */
-    CM_ERR_RANDOM = 7,       /* the random source failed, is stuck, or repeats itself */
-    CM_ERR_COUNTER = 8,      /* the persistent counter cannot be read, written or verified, or is used up */
-    CM_ERR_SINK = 9,         /* the sink refused bytes; discard what it took so far */
-    CM_ERR_UNSUPPORTED = 10, /* left out of this build by config.h, or not possible for this format */
-    CM_ERR_FRAME_SHORT = 11, /* the bytes end before the frame or the ciphertext does */
-    CM_ERR_FRAME_MAGIC = 12, /* the bytes are not a Ciphermote frame */
+    CM_ERR_TOO_MANY = 4,       /* more values than slots */
+    CM_ERR_NOT_FINITE = 5,     /* an input is NaN or infinite */
+    CM_ERR_VALUE_RANGE = 6,    /* a value is beyond the declared largest, t or what is expected */
+    CM_ERR_RANDOM = 7,         /* the random source failed, is stuck, or repeats itself */
+    CM_ERR_COUNTER = 8,        /* the persistent counter cannot be read, written or verified, or is used up */
+    CM_ERR_SINK = 9,           /* the sink refused bytes; discard what it took so far */
+    CM_ERR_UNSUPPORTED = 10,   /* left out of this build by config.h, or not possible for this format */
+    CM_ERR_FRAME_SHORT = 11,   /* the bytes end before the frame or the ciphertext does */
+    CM_ERR_FRAME_MAGIC = 12,   /* the bytes are not a Ciphermote frame */
     CM_ERR_FRAME_VERSION = 13, /* a frame version that this build does not know */
     CM_ERR_FRAME_FIELD = 14,   /* a header field holds a value that the specification forbids */
     CM_ERR_FRAME_CRC = 15,     /* the checksum does not match: the frame was damaged in transit */

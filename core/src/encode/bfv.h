@@ -29,10 +29,15 @@ typedef struct cmi_plain {
 } cmi_plain;
 
 /*
+ * What is refused before any value is looked at: CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS.
+ */
+CM_MUST_CHECK cm_status cmi_plain_check(const cm_params *params, const cm_bfv_values *values);
+
+/*
  * Encode values into plain->data, which may be where the values are stored. ring is workspace for the
  * transform modulo t, whose roots tables may hold; tables may be null.
- * CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS before the polynomial is touched; CM_ERR_VALUE_RANGE
- * once it has been zeroed.
+ * The errors of cmi_plain_check before the polynomial is touched, or CM_ERR_PLAIN_MODULUS for a t without
+ * slots; CM_ERR_VALUE_RANGE once it has been zeroed.
  */
 CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
                                          const cm_root_table *tables, cmi_plain *plain, cmi_ring *ring);

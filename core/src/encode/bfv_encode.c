@@ -26,11 +26,17 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
     return half;
 }
 
+/* Of public numbers. */
+static inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /*
- * Backwards, so that narrow numbers can widen in place. A signed number is sign-extended, and with lowest
- * added valid ones are 0 .. t - 1: for any other, the top bit of shifted or of t - 1 - shifted is set. In 16
- * bits, t is subtracted from numbers above t/2; in 32 bits, it is added to negative ones. Nonzero if any
- * number is out of range.
+ * Backwards, so that narrow numbers can widen in place. A signed number is sign-extended, and with depth
+ * added valid ones are 0 .. span, which is below t: for any other, the top bit of shifted or of span -
+ * shifted is set. In 16 bits, t is subtracted from numbers above t/2; in 32 bits, it is added to negative
+ * ones. Nonzero if any number is beyond the largest, or beyond t or its half.
  */
 static CM_ALWAYS_INLINE uint32_t convert_integers(const cm_bfv_values *values, bool wide, cm_bfv_width width,
                                                   void *out)
@@ -38,15 +44,16 @@ static CM_ALWAYS_INLINE uint32_t convert_integers(const cm_bfv_values *values, b
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
     const uint32_t sign = is_signed && !wide ? 0x8000u : 0u;
-    const uint32_t lowest = is_signed ? (t - 1u) / 2u : 0u;
+    const uint32_t depth = is_signed ? smaller((t - 1u) / 2u, values->largest) : 0u;
+    const uint32_t span = depth + smaller(is_signed ? t / 2u : t - 1u, values->largest);
     const uint32_t gained = is_signed && width == CM_BFV_32 ? t : 0u;
     const uint32_t lost = !is_signed && width == CM_BFV_16 ? t : 0u;
     uint32_t wrong = 0;
     for (uint32_t i = values->count; i-- > 0;) {
         const uint32_t number = read_number(values->data, wide, i);
         const uint32_t x = number - ((number & sign) << 1);
-        const uint32_t shifted = x + lowest;
-        wrong |= shifted | (t - 1u - shifted);
+        const uint32_t shifted = x + depth;
+        wrong |= shifted | (span - shifted);
         if (width == CM_BFV_16) {
             cmi_plain_put(out, width, i, x - cmi_if_negative((t - 1u) / 2u - x, lost));
         } else {
@@ -78,7 +85,7 @@ bool cmi_below_every_prime(uint32_t t, const cm_params *params)
     return true;
 }
 
-static cm_status check_integers(const cm_params *params, const cm_bfv_values *values)
+cm_status cmi_plain_check(const cm_params *params, const cm_bfv_values *values)
 {
     if (!values->data || values->count == 0 || values->number < CM_INT16 || values->number > CM_UINT32 ||
         (values->encoding != CM_BFV_BATCH && values->encoding != CM_BFV_COEFFICIENTS) ||
@@ -92,13 +99,13 @@ static cm_status check_integers(const cm_params *params, const cm_bfv_values *va
     if (t < 2u || !cmi_below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    return CM_OK;
+    return values->largest == 0 || values->largest >= t ? CM_ERR_ARGUMENT : CM_OK;
 }
 
 cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values, const cm_root_table *tables,
                            cmi_plain *plain, cmi_ring *ring)
 {
-    cm_status status = check_integers(params, values);
+    cm_status status = cmi_plain_check(params, values);
     if (status != CM_OK) {
         return status;
     }

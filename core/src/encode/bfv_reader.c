@@ -4,12 +4,13 @@
 #include "common/declassify.h"
 #include "encode/bfv.h"
 
-/* Nonzero if any value is not below t. All of them are read in any case. */
+/* Nonzero if any value is beyond the largest. All of them are read in any case. */
 static uint32_t any_too_large(const cm_bfv_reader *reader)
 {
+    const uint32_t largest = reader->largest;
     uint32_t wrong = 0;
     for (uint16_t i = 0; i < reader->count; i++) {
-        wrong |= reader->plain_modulus - 1u - reader->read(reader->context, i);
+        wrong |= largest - reader->read(reader->context, i);
     }
     return wrong >> 31;
 }
@@ -25,6 +26,9 @@ cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *rea
     }
     if (t < 2u || t > 0xFFFFu) {
         return CM_ERR_PLAIN_MODULUS;
+    }
+    if (reader->largest == 0 || reader->largest >= t) {
+        return CM_ERR_ARGUMENT;
     }
     /* The status reveals whether any value is too large. */
     return cmi_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;

@@ -25,9 +25,15 @@ typedef struct cmi_ckks_message {
 } cmi_ckks_message;
 
 /*
+ * What is refused before any value is looked at: CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_SCALE,
+ * CM_ERR_TOO_MANY.
+ */
+CM_MUST_CHECK cm_status cmi_ckks_check(const cm_params *params, const cm_ckks_values *values);
+
+/*
  * Encode values into message->data, which may be where the values are stored.
- * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE,
- * CM_ERR_VALUE_RANGE once it has been zeroed.
+ * The errors of cmi_ckks_check before message is touched; CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE once it has
+ * been zeroed.
  */
 CM_MUST_CHECK cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
                                         cmi_ckks_message *message);

@@ -16,18 +16,66 @@
 /* What the conversions of one vector found wrong, gathered without branching; nonzero if anything was. */
 typedef struct findings {
     uint32_t not_finite;
-    uint32_t too_large;
+    uint32_t beyond; /* the largest */
 } findings;
 
-/*
- * The bits that |value * scale| may have: the encoder's limit or a quarter of the modulus, whichever is
- * smaller.
- */
-static unsigned limit_bits(const cm_params *params, cm_precision precision)
+/* ---- public numbers: the largest value, and the room for it ---- */
+
+static uint32_t largest_bits(const cm_ckks_values *values)
 {
-    unsigned encoder = precision == CM_FIXED_31 ? 29u : 58u;
-    unsigned modulus = params->log2_q_data - 2u;
-    return modulus < encoder ? modulus : encoder;
+    uint32_t bits;
+    memcpy(&bits, &values->largest, sizeof bits);
+    return bits;
+}
+
+/* largest * 2^shift rounded down, or 2^62 if it is more. */
+static uint64_t scaled_largest(const cm_ckks_values *values, int32_t shift)
+{
+    const uint32_t bits = largest_bits(values);
+    const uint32_t exponent = bits >> 23;
+    const uint64_t significand = (bits & 0x7FFFFFu) | (exponent > 0 ? 0x800000u : 0u);
+    shift += (int32_t)(exponent > 0 ? exponent : 1u) - 150;
+    if (shift < 0) {
+        return shift > -24 ? significand >> -shift : 0;
+    }
+    return shift < 38 ? significand << shift : (uint64_t)1 << 62;
+}
+
+/* The same for integers i that stand for i * 2^exponent: no magnitude of theirs is above 2^31. */
+static uint32_t largest_magnitude(const cm_ckks_values *values)
+{
+    const uint64_t scaled = scaled_largest(values, -values->exponent);
+    return scaled < 0x80000000u ? (uint32_t)scaled : 0x80000000u;
+}
+
+/*
+ * What largest * scale may be: below the precision's limit, and at most a quarter of the modulus. Where the
+ * modulus decides, it has fewer than 60 bits.
+ */
+static uint64_t most_scaled(const cm_params *params, cm_precision precision)
+{
+    const unsigned limit = precision == CM_FIXED_31 ? 29u : 58u;
+    if (params->log2_q_data >= limit + 2u) {
+        return ((uint64_t)1 << limit) - 1u;
+    }
+    uint64_t q = 1;
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        q *= params->primes[i].q;
+    }
+    return q / 4u;
+}
+
+/* ---- from numbers to fixed point ---- */
+
+/* The top bit is set if magnitude is above largest; neither is above 2^31, which holds any. */
+static inline uint32_t above(uint32_t magnitude, uint32_t largest)
+{
+    return largest - magnitude;
+}
+
+static uint32_t any_above(uint32_t gathered, uint32_t largest)
+{
+    return (gathered & ~largest) >> 31;
 }
 
 static inline uint32_t read_word(const cm_ckks_values *values, uint32_t index)
@@ -86,14 +134,14 @@ static inline uint32_t shifted_right(uint32_t x, uint32_t places)
 /*
  * Floats times 2^shift. With the 24-bit significand y in bits 7 to 30, x = y / 2^(1 + right): y is shifted by
  * all places but one, and then halved and rounded. Numbers below 1/2, subnormal ones included, are shifted
- * out entirely by 31 places; a number for which right is negative is at least 2^30, and too large.
+ * out entirely by 31 places; a number for which right is negative is at least 2^30, and beyond the largest.
  */
-static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, int32_t shift, unsigned limit,
+static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, int32_t shift,
                                   int32_t *message)
 {
+    const uint32_t largest = largest_bits(values);
     uint32_t exponents = 0;
-    uint32_t magnitudes = 0;
-    uint32_t rights = 0;
+    uint32_t beyond = 0;
     UNROLLED
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t bits = read_word(values, i);
@@ -103,61 +151,57 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
         const uint32_t significand = (bits << 8 | 0x80000000u) >> 1;
         const uint32_t magnitude = (shifted_right(significand, places) + 1u) >> 1;
         exponents |= exponent + 1u;
-        magnitudes |= magnitude;
-        rights |= (uint32_t)right;
+        beyond |= above(bits & 0x7FFFFFFFu, largest); /* floats compare as their bits do */
         message[i] = (int32_t)cmi_negated(magnitude, cmi_mask_of_top(bits));
     }
     /* Only infinities and NaNs have the exponent 255. */
-    return (findings){exponents & 0x100u, magnitudes >> limit | rights >> 31};
+    return (findings){exponents & 0x100u, any_above(beyond, largest)};
 }
 
-/*
- * Integers times 2^shift, shift >= 0: too large unless the bits shifted out, and those left above the limit,
- * are all zero.
- */
+/* Integers times 2^shift, shift >= 0. Of those that are not beyond the largest, no bit is shifted out. */
 static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t count, int32_t shift,
-                                       unsigned limit, int32_t *message)
+                                       int32_t *message)
 {
+    const uint32_t largest = largest_magnitude(values);
     const unsigned left = shift < 31 ? (unsigned)shift : 31u;
-    uint32_t magnitudes = 0;
+    uint32_t beyond = 0;
     for (uint32_t i = count; i-- > 0;) {
         const int32_t value = read_integer(values, i);
         const uint32_t negative = cmi_mask_of_sign(value);
         const uint32_t magnitude = cmi_negated((uint32_t)value, negative);
-        magnitudes |= magnitude;
+        beyond |= above(magnitude, largest);
         message[i] = (int32_t)cmi_negated(magnitude << left, negative);
     }
-    return (findings){0, magnitudes >> (left < limit ? limit - left : 0u)};
+    return (findings){0, any_above(beyond, largest)};
 }
 
 /* Integers divided by 2^(1 + right), right >= 0. */
 static findings convert_integers_31_down(const cm_ckks_values *values, uint32_t count, int32_t right,
-                                         unsigned limit, int32_t *message)
+                                         int32_t *message)
 {
+    const uint32_t largest = largest_magnitude(values);
     const uint32_t kept = right < 32 ? 0xFFFFFFFFu : 0u;
-    uint32_t magnitudes = 0;
+    uint32_t beyond = 0;
     for (uint32_t i = count; i-- > 0;) {
         const int32_t value = read_integer(values, i);
         const uint32_t negative = cmi_mask_of_sign(value);
-        uint32_t magnitude = cmi_negated((uint32_t)value, negative) & kept;
-        magnitude = ((magnitude >> (right & 31)) + 1u) >> 1;
-        magnitudes |= magnitude;
-        message[i] = (int32_t)cmi_negated(magnitude, negative);
+        const uint32_t magnitude = cmi_negated((uint32_t)value, negative);
+        const uint32_t halved = ((magnitude & kept) >> (right & 31)) + 1u;
+        beyond |= above(magnitude, largest);
+        message[i] = (int32_t)cmi_negated(halved >> 1, negative);
     }
-    return (findings){0, magnitudes >> limit};
+    return (findings){0, any_above(beyond, largest)};
 }
 
-static findings convert_31(const cm_params *params, const cm_ckks_values *values, uint32_t count,
-                           int32_t *message)
+static findings convert_31(const cm_ckks_values *values, uint32_t count, int32_t *message)
 {
-    const unsigned limit = limit_bits(params, CM_FIXED_31) + CM_GUARD_BITS_31;
     const int32_t shift = values->log2_scale + CM_GUARD_BITS_31;
     if (values->number == CM_FLOAT32) {
-        return convert_floats_31(values, count, shift, limit, message);
+        return convert_floats_31(values, count, shift, message);
     }
     const int32_t whole = shift + values->exponent;
-    return whole >= 0 ? convert_integers_31_up(values, count, whole, limit, message)
-                      : convert_integers_31_down(values, count, -1 - whole, limit, message);
+    return whole >= 0 ? convert_integers_31_up(values, count, whole, message)
+                      : convert_integers_31_down(values, count, -1 - whole, message);
 }
 
 #endif
@@ -171,11 +215,10 @@ typedef struct exact_number {
     int32_t shift;
 } exact_number;
 
-static exact_number number_of_float(uint32_t bits, findings *found)
+static exact_number number_of_float(uint32_t bits)
 {
     uint32_t exponent = bits >> 23 & 0xFFu;
     uint32_t subnormal = cmi_mask_of_zero(exponent);
-    found->not_finite |= cmi_mask_of_zero(exponent ^ 0xFFu);
     exact_number result;
     result.magnitude = (bits & 0x7FFFFFu) | (0x800000u & ~subnormal);
     result.negative = cmi_mask_of_top(bits);
@@ -200,64 +243,123 @@ static int32_t clamp(int32_t x, int32_t limit)
 }
 
 /*
- * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted, because on 32-bit targets
- * compilers turn a variable shift of 64 bits into a branch.
+ * x 2^places modulo 2^64, 0 <= places < 64. Words are shifted, because on 32-bit targets compilers turn a
+ * variable shift of 64 bits into a branch.
  */
-static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
+static uint64_t shift_left(uint32_t x, int32_t places)
 {
     const uint32_t by_word = cmi_mask_of_sign(31 - places);
     const uint32_t within = (uint32_t)places & 31u;
     const uint32_t low = x << within;
     const uint32_t high = x >> 1 >> (31u - within);
-    *beyond = high & by_word;
     return (uint64_t)((high & ~by_word) | (low & by_word)) << 32 | (low & ~by_word);
 }
 
 /* x / 2^places to the nearest, halves up, for x <= 2^31 and 0 <= places <= 33. */
 static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 {
-    uint32_t none;
     const uint32_t kept = x & ~cmi_mask_of_sign(32 - places); /* 33 places leave less than 1/2 */
-    const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
+    const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32));
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
 
 /*
- * Round value * 2^shift to the nearest integer, halves away from zero; too large unless |result| <
- * 2^limit_bits.
+ * value * 2^shift rounded to the nearest integer, halves away from zero; any number if that has more than 62
+ * bits.
  */
-static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, findings *found)
+static int64_t to_fixed(exact_number value, int32_t shift)
 {
     shift += value.shift;
-    uint32_t lost;
     const uint32_t whole = shift_right_rounded(value.magnitude, clamp(-shift, 33));
-    const uint64_t magnitude = shift_left(whole, clamp(shift, 62), &lost);
-    const uint64_t over = lost | magnitude >> limit_bits;
-    uint32_t beyond_shift = cmi_mask_of_sign(62 - shift) & ~cmi_mask_of_zero(value.magnitude);
-    found->too_large |= beyond_shift | ~cmi_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
-    return (int64_t)cmi_negated_64(magnitude, value.negative);
+    return (int64_t)cmi_negated_64(shift_left(whole, clamp(shift, 62)), value.negative);
 }
 
-static findings convert_63(const cm_params *params, const cm_ckks_values *values, uint32_t count,
-                           int64_t *message)
+static findings convert_floats_63(const cm_ckks_values *values, uint32_t count, int32_t shift,
+                                  int64_t *message)
 {
-    const unsigned limit = limit_bits(params, CM_FIXED_63) + CM_GUARD_BITS_63;
-    const int32_t shift = values->log2_scale + CM_GUARD_BITS_63;
-    findings found = {0, 0};
+    const uint32_t largest = largest_bits(values);
+    uint32_t exponents = 0;
+    uint32_t beyond = 0;
     for (uint32_t i = count; i-- > 0;) {
-        const exact_number value = values->number == CM_FLOAT32
-                                       ? number_of_float(read_word(values, i), &found)
-                                       : number_of_integer(read_integer(values, i), values->exponent);
-        message[i] = to_fixed(value, shift, limit, &found);
+        const uint32_t word = read_word(values, i);
+        exponents |= (word >> 23 & 0xFFu) + 1u;
+        beyond |= above(word & 0x7FFFFFFFu, largest);
+        message[i] = to_fixed(number_of_float(word), shift);
     }
-    return found;
+    return (findings){exponents & 0x100u, any_above(beyond, largest)};
+}
+
+static findings convert_integers_63(const cm_ckks_values *values, uint32_t count, int32_t shift,
+                                    int64_t *message)
+{
+    const uint32_t largest = largest_magnitude(values);
+    uint32_t beyond = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const exact_number value = number_of_integer(read_integer(values, i), values->exponent);
+        beyond |= above(value.magnitude, largest);
+        message[i] = to_fixed(value, shift);
+    }
+    return (findings){0, any_above(beyond, largest)};
+}
+
+static findings convert_63(const cm_ckks_values *values, uint32_t count, int64_t *message)
+{
+    const int32_t shift = values->log2_scale + CM_GUARD_BITS_63;
+    return values->number == CM_FLOAT32 ? convert_floats_63(values, count, shift, message)
+                                        : convert_integers_63(values, count, shift, message);
 }
 
 #endif
 
-static cm_status check_values(const cm_params *params, const cm_ckks_values *values)
+#if CM_CONFIG_COMPLEX
+
+/* The absolute value of a number with guard bits, less its last places. */
+static uint32_t magnitude_of(const cmi_ckks_message *message, size_t i, unsigned places)
 {
+#if CM_CONFIG_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        const uint64_t x = (uint64_t)((const int64_t *)message->data)[i];
+        return (uint32_t)(cmi_negated_64(x, cmi_mask_of_top((uint32_t)(x >> 32))) >> places);
+    }
+#endif
+#if CM_CONFIG_PRECISION_31
+    const uint32_t x = (uint32_t)((const int32_t *)message->data)[i];
+    return cmi_negated(x, cmi_mask_of_top(x)) >> places;
+#else
+    return 0;
+#endif
+}
+
+/*
+ * Nonzero if any complex number is more than largest in absolute value. Its parts are not. Roundings make
+ * that less than two units more, and so as few places are dropped as leave squares of 62 bits.
+ */
+CM_NOINLINE static uint32_t any_beyond_circle(const cmi_ckks_message *message, const cm_ckks_values *values)
+{
+    const int32_t guard = values->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
+    const uint64_t largest = scaled_largest(values, values->log2_scale + guard);
+    unsigned places = 0;
+    while (largest >> places >= 0x7FFFFFFFu) {
+        places++;
+    }
+    const uint32_t radius = (uint32_t)(largest >> places) + 2u;
+    const uint64_t square = cmi_product(radius, radius);
+    uint64_t beyond = 0;
+    for (size_t i = 0; i < 2u * (size_t)values->count; i += 2) {
+        const uint32_t re = magnitude_of(message, i, places);
+        const uint32_t im = magnitude_of(message, i + 1u, places);
+        beyond |= square - cmi_product(re, re) - cmi_product(im, im);
+    }
+    return (uint32_t)(beyond >> 63);
+}
+
+#endif
+
+cm_status cmi_ckks_check(const cm_params *params, const cm_ckks_values *values)
+{
+    const uint32_t largest = largest_bits(values);
     if (!values->data || values->count == 0 || values->exponent < -128 || values->exponent > 127 ||
+        largest == 0 || largest > 0x7F7FFFFFu || /* infinite, no number, or negative */
         values->number < CM_FLOAT32 || values->number > CM_INT32 ||
         (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
         return CM_ERR_ARGUMENT;
@@ -270,7 +372,8 @@ static cm_status check_values(const cm_params *params, const cm_ckks_values *val
         (values->slots == CM_SLOTS_COMPLEX && !CM_CONFIG_COMPLEX)) {
         return CM_ERR_UNSUPPORTED;
     }
-    if (values->log2_scale < 1 || values->log2_scale > 60 || values->log2_scale > params->log2_q_data) {
+    if (values->log2_scale < 1 || values->log2_scale > 60 || values->log2_scale > params->log2_q_data ||
+        scaled_largest(values, values->log2_scale) > most_scaled(params, values->precision)) {
         return CM_ERR_SCALE;
     }
     if (values->count > (uint32_t)1 << (params->log2_n - 1u)) {
@@ -293,17 +396,16 @@ static void transform_message(const cmi_ckks_message *message)
 #endif
 }
 
-CM_NOINLINE static findings convert_values(const cm_params *params, const cm_ckks_values *values,
-                                           uint32_t count, void *message)
+CM_NOINLINE static findings convert_values(const cm_ckks_values *values, uint32_t count, void *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (values->precision == CM_FIXED_31) {
-        return convert_31(params, values, count, message);
+        return convert_31(values, count, message);
     }
 #endif
 #if CM_CONFIG_PRECISION_63
     if (values->precision == CM_FIXED_63) {
-        return convert_63(params, values, count, message);
+        return convert_63(values, count, message);
     }
 #endif
     return (findings){0, 0};
@@ -311,7 +413,7 @@ CM_NOINLINE static findings convert_values(const cm_params *params, const cm_ckk
 
 cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values, cmi_ckks_message *message)
 {
-    cm_status status = check_values(params, values);
+    cm_status status = cmi_ckks_check(params, values);
     if (status != CM_OK) {
         return status;
     }
@@ -323,14 +425,19 @@ cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
     const unsigned parts = values->slots == CM_SLOTS_COMPLEX ? 2u : 1u;
     const size_t total = number_size * parts << (params->log2_n - 1u);
     const size_t given = number_size * parts * values->count;
-    const findings found = convert_values(params, values, values->count * parts, message->data);
+    findings found = convert_values(values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
+#if CM_CONFIG_COMPLEX
+    if (parts == 2u) {
+        found.beyond |= any_beyond_circle(message, values);
+    }
+#endif
     /*
      * The status reveals whether any value was refused, and why, but not which: all of them have been
      * converted.
      */
     const bool not_finite = cmi_declassified(found.not_finite != 0);
-    if (not_finite || cmi_declassified(found.too_large != 0)) {
+    if (not_finite || cmi_declassified(found.beyond != 0)) {
         memset(message->data, 0, total);
         return not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }

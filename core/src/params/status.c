@@ -25,10 +25,10 @@ const char *cm_status_text(cm_status status)
         return "A value is NaN or infinite, which cannot be encrypted: check the sensor, or the "
                "arithmetic between it and the encryption.";
     case CM_ERR_VALUE_RANGE:
-        return "A value is too large. CKKS encryption: value times scale exceeds the precision (2^29"
-               " or 2^58) or the modulus; take a smaller scale or 63 bits. CKKS decryption: the "
-               "value exceeds twice the largest expected, or the key is wrong. BFV: the value is not"
-               " below t, or t/2 in magnitude if it is signed.";
+        return "A value is too large. Encryption: it is beyond the largest that was declared; raise "
+               "that (.largest; `ciphermote provision --largest`) or check the sensor. BFV: it is beyond "
+               "t, or beyond half of t if it is signed. CKKS decryption: it exceeds twice the largest "
+               "expected, or the key is wrong.";
     case CM_ERR_RANDOM:
         return "The random source failed, is stuck or repeats itself: nothing was encrypted; repair "
                "it first.";
@@ -73,9 +73,10 @@ const char *cm_status_text(cm_status status)
         return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host "
                "transform the ciphertext.";
     case CM_ERR_SCALE:
-        return "The scale is missing, out of range (2^1 to 2^60) or too large for the modulus. "
-               "Decryption also needs scale times largest value below a quarter of the product of "
-               "the primes in use: one prime at 31 bits, two at 63.";
+        return "The scale is missing, out of range (2^1 to 2^60) or too large. Encryption needs scale "
+               "times largest value up to a quarter of the product of the data primes, and below 2^29 "
+               "at 31 bits or 2^58 at 63: lower one of the two. Decryption needs it below a quarter of "
+               "the product of the primes in use: one prime at 31 bits, two at 63.";
     case CM_ERR_SHARED_NOISE:
         return "Nothing was shared, because the noise would not hide that of the ciphertext: decrypt"
                " with 63 bits, and flood with 2^b, b from 1 to 49.";

@@ -76,8 +76,23 @@ static cm_status encrypt_bfv(const cm_aided *aided, uint32_t count)
                                   .number = expected->number,
                                   .encoding = expected->encoding,
                                   .width = narrow ? CM_BFV_16 : CM_BFV_32,
-                                  .plain_modulus = expected->plain_modulus};
+                                  .plain_modulus = expected->plain_modulus,
+                                  .largest = expected->plain_modulus - 1u};
     return cm_bfv_encrypt(&aided->encryptor, &values);
+}
+
+/* x as a float, rounded up; x is not 0. By its bits: devices have no arithmetic for floats. */
+static float float_of_whole(uint32_t x)
+{
+    uint32_t exponent = 127u + 31u;
+    while (!(x >> 31)) {
+        x <<= 1;
+        exponent--;
+    }
+    const uint32_t bits = (exponent << 23 | (x >> 8 & 0x7FFFFFu)) + ((x & 0xFFu) != 0);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
@@ -89,7 +104,8 @@ static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
                                    .slots = expected->slots,
                                    .exponent = expected->exponent,
                                    .log2_scale = aided->plan.log2_scale,
-                                   .precision = aided->plan.precision};
+                                   .precision = aided->plan.precision,
+                                   .largest = float_of_whole(expected->largest)};
     return cm_ckks_encrypt(&aided->encryptor, &values);
 }
 

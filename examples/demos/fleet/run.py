@@ -55,7 +55,7 @@ from demos.run import Stage, build_firmware
 import demand  # isort: skip  (unos has made it known)
 
 PARAMETERS = by_name("n4096_q26x3_p27")
-LOG2_SCALE = 25
+LOG2_SCALE = 22
 FEATURES = 1800
 """Of a watch's window."""
 LARGEST = 1023

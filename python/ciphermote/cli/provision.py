@@ -68,6 +68,13 @@ def provision(
             "too, for CM_CONFIG_NTT_ROOTS. May be repeated.",
         ),
     ] = None,
+    largest: Annotated[
+        float,
+        typer.Option(
+            help="The bound on |value|, which is public: the device refuses values beyond it, and whoever "
+            "adds readings up takes the bound of the sum from it. CM_PROVISIONED_LARGEST in the header."
+        ),
+    ] = 100.0,
     own_key: Annotated[
         Path | None,
         typer.Option(
@@ -126,10 +133,11 @@ def provision(
             secret=key is not DeviceKey.ASYMMETRIC,
             public=key is not DeviceKey.SYMMETRIC,
             plain_moduli=plain_modulus or (),
+            largest=largest,
         )
     else:
         device = DeviceKeys.make(store.secret())
-        given = device.provision(plain_modulus or ())
+        given = device.provision(plain_modulus or (), largest=largest)
         write(own_key, device.rekey_key, REKEY_KEY)
     if primes:
         output.mkdir(parents=True, exist_ok=True, mode=0o700)

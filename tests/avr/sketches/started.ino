@@ -37,7 +37,7 @@ static uint16_t value(void *, uint16_t index)
 
 static void encrypt()
 {
-    const cm_bfv_reader values = {value, nullptr, 24, 40961};
+    const cm_bfv_reader values = {value, nullptr, 24, 40961, 23};
     SeedFrame sent;
     sent.filled = 0;
     const cm_status status = ciphermote.encryptIntegers(sent, cm_provisioned_secret_key, values);

@@ -13,6 +13,7 @@
 
 const uint8_t HOURS = 24;
 const uint16_t PLAIN_MODULUS = 40961; /* sums below it are exact */
+const uint16_t LARGEST = 1023;        /* of analogRead */
 
 alignas(8) static uint8_t arena[CIPHERMOTE_INTEGERS_ARENA_BYTES(CM_PROVISIONED_N)];
 static Ciphermote ciphermote(arena, sizeof arena);
@@ -57,7 +58,7 @@ void loop()
         readings[hour] = analogRead(A0);
         delay(100); /* stands for an hour */
     }
-    const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS};
+    const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS, LARGEST};
 #if CM_PROVISIONED_TAGGED
     sender.window = CM_NEW_WINDOW; /* these are new readings, not the last ones once more */
 #endif

@@ -25,8 +25,8 @@ static cm_status sendSlots()
     for (uint16_t i = 0; i < CM_PROVISIONED_N; i++) {
         slots[i] = analogRead(A0);
     }
-    const cm_bfv_values values = {slots,     CM_PROVISIONED_N, CM_UINT16,    CM_BFV_BATCH,
-                                  CM_BFV_16, PLAIN_MODULUS,    CM_DOMAIN_NTT};
+    const cm_bfv_values values = {slots,     CM_PROVISIONED_N, CM_UINT16,     CM_BFV_BATCH,
+                                  CM_BFV_16, PLAIN_MODULUS,    CM_DOMAIN_NTT, 1023};
     return ciphermote.encryptBatch(Serial, cm_provisioned_secret_key, values);
 }
 
@@ -37,7 +37,7 @@ static cm_status sendReals()
         volts[i] = analogRead(A0) * (5.0f / 1024);
     }
     const cm_ckks_values values = {
-        volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
+        volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31, 5};
     return ciphermote.encryptReals(Serial, cm_provisioned_secret_key, values);
 }
 
