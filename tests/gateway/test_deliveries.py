@@ -114,7 +114,8 @@ def test_the_same_counter_with_other_bytes_is_quarantined(server: Server, fleet:
     device.receipt(deliver(client, fleet, device.encrypt([1.0])))
     device.boot(0)
     refused(deliver(client, fleet, device.encrypt([2.0])), 409, "mixed")
-    waiting = [q for q in server.operator().get("/v1/operator/quarantine").json() if q["device"] == 22]
+    listed = server.operator().get("/v1/operator/quarantine").json()["items"]
+    waiting = [each for each in listed if each["device"] == 22]
     assert [q["kind"] for q in waiting] == ["mixed"]
     number = waiting[0]["id"]
     refused(server.operator().post(f"/v1/operator/quarantine/{number}/accept"), 409, "not-a-jump")
@@ -138,7 +139,8 @@ def test_a_jump_waits_for_the_operator(server: Server, fleet: str) -> None:
     refused(deliver(client, fleet, ahead), 409, "held")
     device.boot(1)
     device.receipt(deliver(client, fleet, device.encrypt([3.0])))
-    waiting = [q for q in server.operator().get("/v1/operator/quarantine").json() if q["device"] == 24]
+    listed = server.operator().get("/v1/operator/quarantine").json()["items"]
+    waiting = [each for each in listed if each["device"] == 24]
     accepted(server.operator().post(f"/v1/operator/quarantine/{waiting[0]['id']}/accept"))
     assert device.receipt(deliver(client, fleet, ahead)).counter == 2**40
 

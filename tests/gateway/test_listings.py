@@ -32,10 +32,11 @@ def test_pages_follow_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         after = str(page[-1]["id"])
     assert sorted(str(token["id"]) for token in found) == sorted(made)
     names, after = [], ""
-    while tenants := gateway.registry.tenants(after):
-        assert len(tenants) <= PAGE and tenants[0]["name"] > after
-        names += [each["name"] for each in tenants]
-        after = names[-1]
+    while after is not None:
+        tenants = gateway.operator.tenants(after, PAGE)
+        assert len(tenants.items) <= PAGE and all(each.name > after for each in tenants.items)
+        names += [each.name for each in tenants.items]
+        after = tenants.next
     assert names == sorted(["home", *(f"tenant-{number}" for number in range(COUNT))])
     gateway.database.close()
 

@@ -25,6 +25,7 @@ from ciphermote.cli import (
     infer,
     inspect,
     keygen,
+    operator,
     owner,
     params,
     provision,
@@ -114,3 +115,4 @@ for _command in (
 app.command(context_settings={"auto_envvar_prefix": "CIPHERMOTE"})(serve.serve)
 app.add_typer(compact.compact, name="compact")
 app.add_typer(owner.owner, name="owner")
+app.add_typer(operator.operator, name="operator")

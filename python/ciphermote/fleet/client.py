@@ -161,7 +161,7 @@ class GatewayClient:
             raise ParameterError(
                 "The authority (--ca) holds no PEM certificate: give the gateway's."
             ) from None
-        headers = {"Authorization": f"Bearer {_checked_token(token)}"}
+        headers = {"Authorization": f"Bearer {checked_token(token)}"}
         self._http = httpx.Client(base_url=self.url, verify=context, headers=headers, timeout=seconds)
 
     def __enter__(self) -> Self:
@@ -207,7 +207,7 @@ class GatewayClient:
             with self._http.stream("GET", path) as response:
                 if not response.is_success:
                     response.read()
-                    raise _problem(response)
+                    raise refusal_of(response)
                 for line in response.iter_lines():
                     if line.startswith("data: "):
                         yield FleetProgress.from_fields(json_text.parse_large(line.removeprefix("data: ")))
@@ -371,7 +371,7 @@ class GatewayClient:
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
         if not response.is_success:
-            raise _problem(response)
+            raise refusal_of(response)
         return response
 
     def _json(self, method: str, path: str, **more: Any) -> Any:
@@ -407,8 +407,8 @@ class GatewayClient:
         )
 
 
-def _problem(response: httpx.Response) -> GatewayError:
-    """What the gateway says, or, if it was not the gateway that answered, what did."""
+def refusal_of(response: httpx.Response) -> GatewayError:
+    """The refusal in a gateway's answer, or a sentence about whatever answered in its place."""
     try:
         fields = json_text.parse_large(response.content)
         name, sentence = str(fields["title"]), str(fields["detail"])[:_LONGEST_SENTENCE]
@@ -435,7 +435,7 @@ def checked_url(url: str) -> str:
     return str(parsed).rstrip("/")
 
 
-def _checked_token(token: str) -> str:
+def checked_token(token: str) -> str:
     found = token.strip()
     if not found.isascii() or not found.replace("_", "").isalnum():
         raise KeyFileError("The token is none: give the file that the gateway's operator or owner made.")

@@ -17,6 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 from ciphermote.gateway.broker_files import mosquitto_hash
@@ -33,22 +34,30 @@ _LONGEST_TOKEN = 200
 @dataclass(frozen=True)
 class Principal:
     """Whoever holds a token. tenant: None for an operator; fleet: of a device's token; device: None for an
-    uplink."""
+    uplink. expires: when the token ends, in seconds since 1970; None: never."""
 
     token: str
     scope: Scope
     tenant: int | None
     fleet: int | None
     device: int | None
+    expires: float | None = None
+
+
+LOCAL = "local"
+"""The id of local_token."""
 
 
 class Access:
-    """Makes, checks and revokes tokens."""
+    """Makes, checks and revokes tokens. local_token: an operator's, known to this process only."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.local_token = f"cmt_{LOCAL}_{secrets.token_hex(_SECRET_BYTES)}"
         self._known: OrderedDict[bytes, Principal] = OrderedDict()
         self._lock = threading.Lock()
+        self._changes = 0
+        """How often tokens have ended: one that was looked up before may have ended since."""
 
     def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
         """Who sends this Authorization header. Refusal unless it is one of these scopes."""
@@ -64,15 +73,22 @@ class Access:
         return found
 
     def of_token(self, token: str) -> Principal:
-        """Refusal if it is unknown or revoked."""
+        """Refusal if it is unknown, revoked or expired."""
         digest = hashlib.sha256(token.encode(errors="replace")).digest()
         found = self._known.get(digest)
         if found is None:
+            changes = self._changes
             found = self._look_up(token)
             with self._lock:
-                self._known[digest] = found
+                if changes == self._changes:
+                    self._known[digest] = found
                 while len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
+        if found.expires is not None and found.expires <= time.time():
+            ended = datetime.fromtimestamp(found.expires, UTC)
+            raise Refusal(
+                401, "expired-token", f"The token expired at {ended:%Y-%m-%dT%H:%M:%S}Z: ask for a new one."
+            )
         return found
 
     def _look_up(self, token: str) -> Principal:
@@ -80,12 +96,20 @@ class Access:
         parts = token.split("_")
         if len(token) > _LONGEST_TOKEN or len(parts) != 3 or parts[0] != "cmt":
             raise unknown
+        if parts[1] == LOCAL:
+            if not hmac.compare_digest(token.encode(errors="replace"), self.local_token.encode()):
+                raise unknown
+            return Principal(LOCAL, "operator", None, None, None)
         row = self._database.connection.execute(
-            "SELECT * FROM tokens WHERE id = ? AND revoked IS NULL", (parts[1],)
+            "SELECT k.* FROM tokens k "
+            "LEFT JOIN tenants t ON t.id = k.tenant LEFT JOIN fleets f ON f.id = k.fleet "
+            "WHERE k.id = ? AND k.revoked IS NULL AND t.deleted IS NULL AND f.deleted IS NULL",
+            (parts[1],),
         ).fetchone()
         if row is None or not hmac.compare_digest(_hash(parts[2]), row["hash"]):
             raise unknown
-        return Principal(row["id"], row["scope"], row["tenant"], row["fleet"], row["device"])
+        place = row["tenant"], row["fleet"], row["device"]
+        return Principal(row["id"], row["scope"], *place, row["expires"])
 
     def make(
         self,
@@ -95,17 +119,21 @@ class Access:
         fleet: int | None = None,
         device: int | None = None,
         note: str = "",
+        expires: float | None = None,
         keep: Callable[[str], None] | None = None,
     ) -> str:
         """A new token. It is shown once; nobody can tell it again. keep: is given it before it holds, so that
-        whoever dies between the two is left without a token rather than with one that nobody knows."""
+        whoever dies between the two is left without a token rather than with one that nobody knows. expires:
+        when it ends; None: never."""
+        _check_future(expires)
         identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
         token = f"cmt_{identifier}_{secret}"
         with self._database.writing() as database:
             database.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                "INSERT INTO tokens (id, hash, scope, tenant, fleet, device, note, created, expires, broker) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(identifier, _hash(secret), scope, tenant, fleet, device, note, time.time()),
+                    *(identifier, _hash(secret), scope, tenant, fleet, device, note, time.time(), expires),
                     mosquitto_hash(token) if scope == "device" else None,
                 ),
             )
@@ -123,8 +151,15 @@ class Access:
             )
             if not done.rowcount:
                 raise Refusal(404, "no-such-token", "There is no such token, or it is revoked already.")
-        with self._lock:
-            self._known.clear()
+        self.forget()
+
+    def renew(self, identifier: str, expires: float | None) -> None:
+        """Have a token that is not revoked end then; None: never. Call forget once it is stored."""
+        _check_future(expires)
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE tokens SET expires = ? WHERE id = ? AND revoked IS NULL", (expires, identifier)
+            )
 
     def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
         """All tokens of one device, within a transaction; call forget after it."""
@@ -136,16 +171,23 @@ class Access:
     def forget(self) -> None:
         """Look every token up anew."""
         with self._lock:
+            self._changes += 1
             self._known.clear()
 
     def listed(self, tenant: int | None, after: str = "") -> list[dict[str, object]]:
         """A page, by id, without their secrets."""
         rows = self._database.connection.execute(
-            "SELECT t.id, t.scope, t.note, t.created, t.revoked, t.device, f.name AS fleet FROM tokens t "
+            "SELECT t.id, t.scope, t.note, t.created, t.expires, t.revoked, t.device, f.name AS fleet "
+            "FROM tokens t "
             "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id LIMIT ?",
             (tenant, after, _PAGE),
         )
         return [dict(row) for row in rows]
+
+
+def _check_future(expires: float | None) -> None:
+    if expires is not None and expires <= time.time():
+        raise Refusal(422, "past", "The token would have expired already: give a time that is still to come.")
 
 
 def _hash(secret: str) -> bytes:

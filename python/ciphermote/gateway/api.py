@@ -28,6 +28,7 @@ from ciphermote import number_text
 from ciphermote.gateway.access import Principal
 from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
+    NAME_PATTERN,
     AnswerForm,
     Definition,
     Digits,
@@ -35,7 +36,6 @@ from ciphermote.gateway.definitions import (
     JobRequest,
     RetentionRequest,
     StreamRequest,
-    TenantRequest,
     TokenRequest,
 )
 from ciphermote.gateway.fleets import Fleet
@@ -48,14 +48,15 @@ from ciphermote.gateway.uploads import Uploads
 
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
+PROBLEM_TYPE = "urn:ciphermote:problem:"
+"""What the types of problems begin with; the name for programs follows."""
 _WATCH_SECONDS = 1.0
 
-_NAME = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
 _LATEST = 1e11
-_Name = Annotated[str, Path(pattern=_NAME)]
+_Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 _Number = Annotated[int, Digits, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
-_AfterName = Annotated[str, Query(pattern=f"^$|{_NAME}")]
+_AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}")]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
 
 
@@ -69,23 +70,19 @@ class _JobAction(StringConvertor):
     regex = "cancel|retry|replay"
 
 
-class _Settling(StringConvertor):
-    regex = "accept|discard"
-
-
 register_url_convertor("device_action", _DeviceAction())
 register_url_convertor("job_action", _JobAction())
-register_url_convertor("settling", _Settling())
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
         "description": text,
         "content": {
             PROBLEM: {
                 "schema": {
                     "type": "object",
-                    "required": ["status", "title", "detail"],
+                    "required": ["type", "status", "title", "detail"],
                     "properties": {
+                        "type": {"type": "string", "description": "Identifies the problem"},
                         "status": {"type": "integer"},
                         "title": {"type": "string"},
                         "detail": {"type": "string"},
@@ -129,7 +126,7 @@ def _operator(request: Request) -> Principal:
 
 
 Owner = Annotated[Principal, Depends(_owner)]
-Operator = Annotated[Principal, Depends(_operator)]
+_Operator = Annotated[Principal, Depends(_operator)]
 TheGateway = Annotated[Gateway, Depends(gateway_of)]
 
 
@@ -142,7 +139,7 @@ OwnedFleet = Annotated[Fleet, Depends(_fleet)]
 
 # --- devices ------------------------------------------------------------------------------------------------
 
-devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=_PROBLEMS)
+devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=PROBLEMS)
 
 
 _KEPT = {
@@ -168,7 +165,7 @@ def _body(description: str) -> dict[str, Any]:
 
 def _delivery_described() -> dict[str, Any]:
     """By hand, for the path that is taken most takes its arguments by hand: that is faster."""
-    name = {"type": "string", "pattern": _NAME}
+    name = {"type": "string", "pattern": NAME_PATTERN}
     number = {"type": "number", "minimum": 0, "maximum": _LATEST}
     return {
         "parameters": [
@@ -307,7 +304,7 @@ async def read_body(request: Request, most: int, take: Callable[[int], None] | N
 
 # --- owners -------------------------------------------------------------------------------------------------
 
-owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS, route_class=StrictRoute)
+owners = APIRouter(prefix="/v1", tags=["owners"], responses=PROBLEMS, route_class=StrictRoute)
 
 
 @owners.get("/tenant")
@@ -373,6 +370,10 @@ async def watch(
             if number:
                 await asyncio.sleep(_WATCH_SECONDS)
             if await request.is_disconnected() or request.app.state.stopping:
+                return
+            try:
+                _fleet(gateway, _owner(request), fleet.name)
+            except Refusal:  # the token has expired or is revoked, or the fleet is deleted
                 return
             found = await asyncio.to_thread(gateway.registry.progress, fleet)
             yield f"data: {json.dumps(found)}\n\n"
@@ -557,7 +558,12 @@ def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[s
     are revoked; at an MQTT broker it has one, the newest."""
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
     token = gateway.access.make(
-        asked.scope, tenant=owner.tenant, fleet=fleet, device=asked.device, note=asked.note
+        asked.scope,
+        tenant=owner.tenant,
+        fleet=fleet,
+        device=asked.device,
+        note=asked.note,
+        expires=asked.expires,
     )
     gateway.broker_files.stale.set()
     if asked.scope == "owner":
@@ -572,51 +578,6 @@ def revoke_token(
     """Take a token back."""
     gateway.access.revoke(identifier, owner.tenant)
     gateway.broker_files.stale.set()
-
-
-# --- operators ----------------------------------------------------------------------------------------------
-
-operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute)
-
-
-@operators.get("/tenants")
-def list_tenants(gateway: TheGateway, operator: Operator, after: _AfterName = "") -> list[dict[str, Any]]:
-    """A page of tenants, of names that come after, and how much each has stored."""
-    return gateway.registry.tenants(after)
-
-
-@operators.post("/tenants", status_code=201)
-def add_tenant(gateway: TheGateway, operator: Operator, tenant: TenantRequest) -> dict[str, str]:
-    """A new tenant, and its owner's first token."""
-    identifier = gateway.registry.add_tenant(tenant)
-    return {"token": gateway.access.make("owner", tenant=identifier, note="the tenant's first")}
-
-
-@operators.put("/tenants/{tenant}/fleets/{fleet}/retention", status_code=204)
-def set_tenants_retention(
-    gateway: TheGateway, operator: Operator, tenant: _Name, fleet: _Name, retention: RetentionRequest
-) -> None:
-    """Have a fleet's windows and results deleted after so many days, or none."""
-    registry = gateway.registry
-    _set_retention(gateway, registry.fleet(registry.tenant(tenant), fleet), retention)
-
-
-@operators.get("/quarantine")
-def list_quarantine(gateway: TheGateway, operator: Operator, after: _After = 0) -> list[dict[str, Any]]:
-    """What waits: counters that jumped, and bytes that contradict what was kept."""
-    return gateway.registry.quarantined(after)
-
-
-@operators.post("/quarantine/{number}/{action:settling}", status_code=204)
-def settle(
-    gateway: TheGateway,
-    operator: Operator,
-    number: _Id,
-    action: Annotated[str, Path(pattern="^(accept|discard)$")],
-) -> None:
-    """accept: a jump, after which the device's next attempt is taken; discard: drop the bytes."""
-    gateway.registry.settle(number, accept=action == "accept")
-    log.info("quarantine settled", number=number, action=action)
 
 
 # --- everybody ----------------------------------------------------------------------------------------------
@@ -638,7 +599,7 @@ def readyz(gateway: TheGateway) -> Response:
 
 
 @health.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-def metrics(gateway: TheGateway, operator: Operator) -> Response:
+def metrics(gateway: TheGateway, operator: _Operator) -> Response:
     """For Prometheus, with an operator's token."""
     gateway.ready()
     gateway.metrics.jobs_queued.set(gateway.jobs.waiting())
@@ -648,8 +609,8 @@ def metrics(gateway: TheGateway, operator: Operator) -> Response:
 # --- the application ----------------------------------------------------------------------------------------
 
 
-def application(gateway: Gateway) -> FastAPI:
-    """The API of a gateway that is started and stopped elsewhere."""
+def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
+    """The API of a gateway that is started and stopped elsewhere, with the routes of further routers."""
     app = FastAPI(
         title="Ciphermote gateway",
         version=ciphermote.__version__,
@@ -661,13 +622,13 @@ def application(gateway: Gateway) -> FastAPI:
     app.state.gateway = gateway
     app.state.stopping = False
     app.state.uploads = Uploads()
-    for router in (devices, owners, operators, health):
+    for router in (devices, owners, *more, health):
         app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(OSError, _not_stored)
-    app.add_exception_handler(sqlite3.OperationalError, _not_stored)
+    app.add_exception_handler(sqlite3.DatabaseError, _not_stored)
     app.add_exception_handler(Exception, _failed)
     app.add_middleware(Bodies, access=gateway.access, refused=_answered)
     return app
@@ -702,7 +663,7 @@ class Deliveries:
 
 
 def problem(status: int, name: str, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    content = json.dumps({"status": status, "title": name, "detail": sentence})
+    content = json.dumps({"type": PROBLEM_TYPE + name, "status": status, "title": name, "detail": sentence})
     return Response(content, status, headers, PROBLEM)
 
 

@@ -41,8 +41,12 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on the disk when the block has ended; an error in the block undoes it."""
+        """A transaction that is on the disk when the block has ended; an error in the block undoes it. Within
+        another one of the same thread, it is a part of that one."""
         database = self.connection
+        if database.in_transaction:
+            yield database
+            return
         database.execute("BEGIN IMMEDIATE")
         try:
             yield database

@@ -25,7 +25,8 @@ from ciphermote.linear_model import LinearModel
 from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import ParameterSet
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
+NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """Of tenants, fleets and streams: letters, digits and hyphens."""
 KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 
@@ -240,12 +241,13 @@ class StreamRequest(Model):
 
 class TokenRequest(Model):
     """scope device: for one device, or (device left out) an uplink that brings the frames of a whole fleet;
-    owner: for everything of a tenant."""
+    owner: for everything of a tenant. expires: when it ends; left out: never."""
 
     scope: Literal["device", "owner"]
     fleet: Name | None = None
     device: Device | None = None
     note: Annotated[str, Field(max_length=200)] = ""
+    expires: Time | None = None
 
     @model_validator(mode="after")
     def _placed(self) -> TokenRequest:

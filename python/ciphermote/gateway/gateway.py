@@ -12,10 +12,12 @@ from typing import Literal
 from ciphermote.errors import KeyFileError
 from ciphermote.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.access import Access, Scope
+from ciphermote.gateway.audit import Audit
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.database import Database, migrate
 from ciphermote.gateway.definitions import TenantRequest
+from ciphermote.gateway.deletions import Deletions
 from ciphermote.gateway.gateway_files import (
     BROKER,
     DATABASE_FILE,
@@ -30,6 +32,8 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.operator import Operator
+from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
@@ -75,6 +79,11 @@ class Gateway:
             segment_bytes=settings.segment_bytes,
         )
         self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
+        self.audit = Audit(self.database)
+        self.deletions = Deletions(self.database, self.access, self.registry, self.intake)
+        self.operator = Operator(
+            self.database, self.registry, self.access, self.intake, self.deletions, self.audit
+        )
         self.jobs = Jobs(self.database, self.objects)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
@@ -100,18 +109,17 @@ class Gateway:
                 "new authority, whose ca.pem each of them needs then."
             )
 
-    def _has_any(self, table: Literal["devices", "fleets"]) -> bool:
+    def _has_any(self, table: Literal["devices", "fleets", "tenants"]) -> bool:
         found = self.database.connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()
         return bool(found[0])
 
     def _first_tokens(self, folder: Path) -> None:
         """Whatever of them a first start that was cut short has not made."""
-        if not self.registry.tenants():
+        if not self._has_any("tenants"):
             self.registry.add_tenant(TenantRequest(name=FIRST_TENANT))
-        made: tuple[tuple[Scope, int | None, str], ...] = (
-            ("operator", None, OPERATOR_TOKEN_FILE),
-            ("owner", self.registry.tenant(FIRST_TENANT), OWNER_TOKEN_FILE),
-        )
+        made: list[tuple[Scope, int | None, str]] = [("operator", None, OPERATOR_TOKEN_FILE)]
+        with contextlib.suppress(Refusal):  # an operator may have deleted it
+            made.append(("owner", self.registry.tenant(FIRST_TENANT), OWNER_TOKEN_FILE))
         for scope, tenant, name in made:
             if not self.access.listed(tenant):
 
@@ -133,6 +141,7 @@ class Gateway:
 
     async def close(self) -> None:
         await asyncio.to_thread(self.retention.stop)
+        await asyncio.to_thread(self.deletions.stop)
         await self.intake.stop()
         self.database.close()
         self._held.close()

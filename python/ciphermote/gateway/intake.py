@@ -197,7 +197,22 @@ class Intake:
                 del self._devices[place]
             self._reader.close()
 
-        errand = _Errand(drop)
+        return self._between_rounds(drop)
+
+    def forget_devices(self, fleet: int, number: int | None) -> Future[None]:
+        """The database has something new about a device, or (None) all of a fleet. Ends once no round goes on
+        that does not know."""
+
+        def forget() -> None:
+            for place in [
+                place for place in self._devices if place[0] == fleet and number in (None, place[1])
+            ]:
+                del self._devices[place]
+
+        return self._between_rounds(forget)
+
+    def _between_rounds(self, action: Callable[[], None]) -> Future[None]:
+        errand = _Errand(action)
         self._queue.put(errand)
         return errand.done
 
@@ -368,10 +383,11 @@ class Intake:
     def _load(self, message: _Message) -> DeviceState:
         database = self._database.connection
         row = database.execute(
-            "SELECT * FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch DESC LIMIT 1",
+            "SELECT d.*, f.deleted AS fleet_deleted FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE d.fleet = ? AND d.number = ? ORDER BY d.epoch DESC LIMIT 1",
             (message.fleet.id, message.number),
         ).fetchone()
-        if row is None:
+        if row is None or row["deleted"] is not None or row["fleet_deleted"] is not None:
             raise Refusal(
                 404,
                 "unknown-device",

@@ -365,7 +365,9 @@ class Jobs:
             "SELECT coalesce(max(sequence), 0) FROM windows"
         ).fetchone()
         made = 0
-        for row in self._database.connection.execute("SELECT * FROM streams").fetchall():
+        for row in self._database.connection.execute(
+            "SELECT s.* FROM streams s JOIN fleets f ON f.id = s.fleet WHERE f.deleted IS NULL"
+        ).fetchall():
             made += self._tick(row, now, newest, _MOST_AT_ONCE - made)
         return made
 

@@ -36,7 +36,10 @@ def disk_full(error: OSError | Exception) -> Refusal:
 
 
 def of_storage(error: Exception) -> Refusal | None:
-    """For an error of the disk or the database that may pass by itself; None for any other."""
+    """For an error of the disk or the database that may pass by itself, or that a deletion caused; None for
+    any other."""
+    if isinstance(error, sqlite3.IntegrityError) and str(error) == "deleted":
+        return Refusal(410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept.")
     if isinstance(error, sqlite3.OperationalError):
         if "locked" in str(error) or "busy" in str(error):
             return overloaded("The gateway's database is busy")

@@ -27,6 +27,12 @@ MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
 _PAGE = 1000
 
+LATEST = (
+    "(state != 'replaced' OR deleted IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM devices n WHERE n.fleet = d.fleet AND n.number = d.number AND n.epoch > d.epoch))"
+)
+"""Of the rows d of a device, that of its latest epoch, also when it is deleted."""
+
 
 class Registry:
     """Every method answers, or raises a Refusal, and has changed nothing then."""
@@ -41,6 +47,14 @@ class Registry:
         self._intake = intake
         self._fleets: dict[tuple[int, str], Fleet] = {}
         self._tenants: dict[str, int] = {}
+        self._changes = 0
+        """How often something was deleted: what was looked up before may be gone."""
+
+    def forget(self) -> None:
+        """Look tenants and fleets up anew."""
+        self._changes += 1
+        self._fleets.clear()
+        self._tenants.clear()
 
     # --- tenants --------------------------------------------------------------------------------------------
 
@@ -54,18 +68,25 @@ class Registry:
                 assert added.lastrowid is not None
                 return added.lastrowid
         except sqlite3.IntegrityError:
-            raise Refusal(409, "exists", f"There is a tenant {request.name} already.") from None
+            raise Refusal(
+                409,
+                "exists",
+                f"There is, or was, a tenant {request.name}, and a name is never given again: take another.",
+            ) from None
 
     def tenant(self, name: str) -> int:
         """Its id."""
-        known = self._tenants.get(name)
+        known, changes = self._tenants.get(name), self._changes
         if known is not None:
             return known
-        row = self._database.connection.execute("SELECT id FROM tenants WHERE name = ?", (name,)).fetchone()
+        row = self._database.connection.execute(
+            "SELECT id FROM tenants WHERE name = ? AND deleted IS NULL", (name,)
+        ).fetchone()
         if row is None:
             raise Refusal(404, "no-such-tenant", f"There is no tenant {name[:40]}.")
-        self._tenants[name] = int(row["id"])
-        return self._tenants[name]
+        if changes == self._changes:
+            self._tenants[name] = int(row["id"])
+        return int(row["id"])
 
     def tenant_of(self, identifier: int) -> dict[str, Any]:
         """One that exists, for its owner."""
@@ -74,27 +95,25 @@ class Registry:
         ).fetchone()
         return dict(row)
 
-    def tenants(self, after: str = "") -> list[dict[str, Any]]:
-        rows = self._database.connection.execute(
-            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE name > ? "
-            "ORDER BY name LIMIT ?",
-            (after, _PAGE),
-        )
-        return [dict(row) for row in rows]
-
     # --- fleets ---------------------------------------------------------------------------------------------
 
     def put_fleet(self, tenant: int, name: str, definition: FullFleet | CompactFleet) -> None:
         """A new one; an old one again if it is the same."""
         with self._database.writing() as database:
             row = database.execute(
-                "SELECT definition FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
+                "SELECT definition, deleted FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
             ).fetchone()
             text = definition.model_dump_json()
             if row is None:
                 database.execute(
                     "INSERT INTO fleets (tenant, name, definition, created) VALUES (?, ?, ?, ?)",
                     (tenant, name, text, time.time()),
+                )
+            elif row["deleted"] is not None:
+                raise Refusal(
+                    409,
+                    "exists",
+                    f"Fleet {name} was deleted, and its name is never given again: take another.",
                 )
             elif row["definition"] != text:
                 raise Refusal(
@@ -105,15 +124,18 @@ class Registry:
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
         assert tenant is not None
-        found = self._fleets.get((tenant, name))
+        found, changes = self._fleets.get((tenant, name)), self._changes
         if found is None:
             row = self._database.connection.execute(
-                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?",
+                "SELECT id, tenant, name, definition FROM fleets "
+                "WHERE tenant = ? AND name = ? AND deleted IS NULL",
                 (tenant, name),
             ).fetchone()
             if row is None:
                 raise Refusal(404, "no-such-fleet", f"There is no fleet {name[:40]} here.")
-            found = self._fleets[tenant, name] = Fleet.from_row(*row)
+            found = Fleet.from_row(*row)
+            if changes == self._changes:
+                self._fleets[tenant, name] = found
         return found
 
     def fleet_by_id(self, identifier: int) -> Fleet:
@@ -125,7 +147,7 @@ class Registry:
 
     def fleets(self, tenant: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? "
+            "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? AND deleted IS NULL "
             "ORDER BY name LIMIT ?",
             (tenant, after, _PAGE),
         )
@@ -239,20 +261,22 @@ class Registry:
         wrapped = self._wrapper.wrap(keys, fleet.id, number, enrolment.epoch)
         with self._database.writing() as database:
             rows = database.execute(
-                "SELECT id, epoch, state, keys FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch",
+                "SELECT id, epoch, deleted, keys FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch",
                 (fleet.id, number),
             ).fetchall()
+            is_gone = not rows or rows[-1]["deleted"] is not None
             if rows and rows[-1]["epoch"] >= enrolment.epoch:
-                known = self._wrapper.unwrap(rows[-1]["keys"], fleet.id, number, rows[-1]["epoch"])
-                if rows[-1]["epoch"] == enrolment.epoch and known == keys:
-                    return
+                if rows[-1]["epoch"] == enrolment.epoch and not is_gone:
+                    known = self._wrapper.unwrap(rows[-1]["keys"], fleet.id, number, enrolment.epoch)
+                    if known == keys:
+                        return
                 raise Refusal(
                     409,
                     "old-epoch",
-                    f"Device {number} is in epoch {rows[-1]['epoch']} already, and epochs only go up: enroll "
-                    "it anew.",
+                    f"Device {number} {'was deleted' if is_gone else 'is'} in epoch {rows[-1]['epoch']}, and "
+                    "epochs only go up: enroll it anew.",
                 )
-            if not rows:
+            if is_gone:
                 self._check_device_quota(database, fleet)
             database.execute(
                 "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
@@ -320,10 +344,11 @@ class Registry:
 
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT number, epoch, key_id, largest_value, state, newest, last_seen, created, "
+            "SELECT number, epoch, key_id, largest_value, iif(deleted IS NULL, state, 'deleted') AS state, "
+            "newest, last_seen, created, "
             "rekey IS NOT NULL AS has_rekey_key, "
             "(SELECT count(*) FROM windows w WHERE w.device = d.id) AS windows FROM devices d "
-            "WHERE fleet = ? AND state != 'replaced' AND number > ? ORDER BY number LIMIT ?",
+            f"WHERE fleet = ? AND {LATEST} AND number > ? ORDER BY number LIMIT ?",
             (fleet.id, after, _PAGE),
         )
         return [{**dict(row), "key_id": f"{row['key_id'] % 2**64:016x}"} for row in rows]
@@ -338,43 +363,6 @@ class Registry:
             (fleet.id, after, device, device, _PAGE),
         )
         return [{**dict(row), "deleted": bool(row["deleted"])} for row in rows]
-
-    # --- what waits for the operator ------------------------------------------------------------------------
-
-    def quarantined(self, after: int = 0) -> list[dict[str, Any]]:
-        rows = self._database.connection.execute(
-            "SELECT q.id, t.name AS tenant, f.name AS fleet, d.number AS device, d.epoch, q.counter, q.kind, "
-            "q.reason, q.arrived FROM quarantine q JOIN devices d ON d.id = q.device "
-            "JOIN fleets f ON f.id = d.fleet JOIN tenants t ON t.id = f.tenant "
-            "WHERE q.id > ? ORDER BY q.id LIMIT ?",
-            (after, _PAGE),
-        )
-        return [dict(row) for row in rows]
-
-    def settle(self, identifier: int, *, accept: bool) -> None:
-        """Drop what waits; accept: and let the device go on from the counter that it jumped to."""
-        with self._database.writing() as database:
-            row = database.execute(
-                "SELECT q.kind, q.counter, q.device, d.fleet, d.number FROM quarantine q "
-                "JOIN devices d ON d.id = q.device WHERE q.id = ?",
-                (identifier,),
-            ).fetchone()
-            if row is None:
-                raise Refusal(404, "not-quarantined", f"Nothing of number {identifier} waits.")
-            if accept and row["kind"] != "jump":
-                raise Refusal(
-                    409,
-                    "not-a-jump",
-                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have "
-                    "the device enrolled anew.",
-                )
-            if accept:
-                database.execute(
-                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?",
-                    (row["counter"] - 1, row["device"]),
-                )
-            database.execute("DELETE FROM quarantine WHERE id = ?", (identifier,))
-        self._intake.forget(row["fleet"], row["number"])
 
 
 def _tag_keys(enrolment: Enrolment) -> tuple[str, str, str]:

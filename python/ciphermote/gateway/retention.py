@@ -110,9 +110,14 @@ class Retention:
                     return
                 self._intake.drop_attempts(fleet[0], before).result(_ATTEMPTS_SECONDS)
                 self._delete_results(fleet[0], before)
-            if rows:
+            if rows or self._has_deletions():
                 self._collect_segments()
                 self._collect_objects(now)
+
+    def _has_deletions(self) -> bool:
+        """Whether tenants, fleets or devices were deleted, whose files may still be here."""
+        found = self._database.connection.execute("SELECT EXISTS (SELECT 1 FROM deletions)").fetchone()
+        return bool(found[0])
 
     # --- in the database ------------------------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
 from ciphermote.gateway.jobs import boot_clock
 from ciphermote.gateway.logs import log
+from ciphermote.gateway.operator_api import operators
+from ciphermote.gateway.operator_socket import OperatorSocket
 from ciphermote.gateway.retention import STEADY_SECONDS, Steadiness
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
@@ -38,7 +40,8 @@ async def serve(settings: Settings) -> None:
     gateway = Gateway(settings)
     certificate, key = _certificate(gateway)
     gateway.intake.start()
-    app = application(gateway)
+    app = application(gateway, operators)
+    local = OperatorSocket(settings.data, app, gateway.access)
     server = uvicorn.Server(
         uvicorn.Config(
             Deliveries(app),
@@ -55,6 +58,7 @@ async def serve(settings: Settings) -> None:
         )
     )
     tasks = [asyncio.create_task(_clock(gateway, settings)), asyncio.create_task(_sweeps(gateway))]
+    tasks.append(asyncio.create_task(_deletions(gateway)))
     tasks += [asyncio.create_task(_worker(gateway, number)) for number in range(settings.workers)]
     if settings.broker is not None:
         from ciphermote.gateway.mqtt import Subscriber
@@ -67,13 +71,14 @@ async def serve(settings: Settings) -> None:
     def stop() -> None:
         app.state.stopping = True
         server.should_exit = True
+        local.stop()
 
     with suppress(ValueError):
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:
-        await server._serve()
+        await asyncio.gather(server._serve(), local.serve())
     finally:
         for task in tasks:
             task.cancel()
@@ -123,6 +128,16 @@ async def _sweeps(gateway: Gateway) -> None:
             except Exception as error:  # a full disk, say: the next one may be luckier
                 log.error("retention", error=repr(error))
         await asyncio.sleep(_STEADY_CHECK_SECONDS)
+
+
+async def _deletions(gateway: Gateway) -> None:
+    """Removes what was deleted."""
+    while True:
+        try:
+            await asyncio.to_thread(gateway.deletions.run)
+        except Exception as error:  # a full disk, say: the next round may be luckier
+            log.error("deletions", error=repr(error))
+        await asyncio.sleep(_TICK_SECONDS)
 
 
 async def _worker(gateway: Gateway, number: int) -> None:

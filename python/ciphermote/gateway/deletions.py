@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deleting tenants, fleets and devices, in two steps.
+
+The first is one transaction: a mark on the row, after which no token of it is accepted, no frame stored and
+no job run. The second removes the rows that belonged to it, a batch at a time, in the background; after a
+crash the next start goes on with it. Files go with the next sweep, once nothing refers to them
+(retention.py). Marked rows stay: ids, names, and a device's number and epoch never come again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from ciphermote.gateway.access import Access
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.registry import Registry
+
+_BATCH = 500
+_INTAKE_SECONDS = 60.0
+_KEYS = {
+    "results": "device, counter",
+    "quarantine": "id",
+    "attempts": "device, counter",
+    "windows": "sequence",
+    "jobs": "id",
+    "streams": "id",
+    "evaluation_keys": "fleet, kind",
+    "tokens": "id",
+    "segment_bytes": "segment, tenant",
+    "audit": "id",
+}
+"""The primary key of each table that rows are removed from."""
+_OF_A_DEVICE = ("results", "quarantine", "attempts", "windows")
+_OF_A_FLEET = ("jobs", "streams", "evaluation_keys", "tokens")
+_OF_A_TENANT = ("tokens", "segment_bytes", "audit")
+"""Tables of _KEYS by what their rows belong to; those that refer to others come first."""
+
+_Step = Callable[[sqlite3.Connection], int]
+"""Removes a batch of rows in a transaction, and returns how many; 0 once there are none."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is deleted: a tenant; or of it a fleet; or of that the device of a number, in all its epochs."""
+
+    tenant: int
+    fleet: int | None = None
+    device: int | None = None
+
+
+class Deletions:
+    """The deletions of one gateway. run is for one thread at a time."""
+
+    def __init__(self, database: Database, access: Access, registry: Registry, intake: Intake) -> None:
+        self._database = database
+        self._access = access
+        self._registry = registry
+        self._intake = intake
+        self._stopping = threading.Event()
+        self._running = threading.Lock()
+
+    def begin(self, database: sqlite3.Connection, target: Target) -> int:
+        """Mark what is to go, in a transaction; the deletion's number. Call take_effect once it is stored."""
+        now = time.time()
+        if target.device is not None:
+            assert target.fleet is not None
+            database.execute(
+                "UPDATE devices SET deleted = ?, state = 'replaced', keys = X'', rekey = NULL "
+                "WHERE fleet = ? AND number = ?",
+                (now, target.fleet, target.device),
+            )
+            self._access.revoke_of_device(database, target.fleet, target.device)
+        else:
+            if target.fleet is None:
+                database.execute("UPDATE tenants SET deleted = ? WHERE id = ?", (now, target.tenant))
+            of_target = "tenant = ?2 AND (?3 IS NULL OR id = ?3)"
+            database.execute(
+                "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ?1 "
+                "WHERE state IN ('queued', 'running') "
+                f"AND fleet IN (SELECT id FROM fleets WHERE {of_target})",
+                (now, target.tenant, target.fleet),
+            )
+            database.execute(
+                f"UPDATE fleets SET deleted = ?1, retain_days = NULL WHERE {of_target} AND deleted IS NULL",
+                (now, target.tenant, target.fleet),
+            )
+        added = database.execute(
+            "INSERT INTO deletions (tenant, fleet, device, requested) VALUES (?, ?, ?, ?)",
+            (target.tenant, target.fleet, target.device, now),
+        )
+        assert added.lastrowid is not None
+        return added.lastrowid
+
+    def take_effect(self, target: Target) -> None:
+        """Forget what was remembered of it: from now on the marks decide."""
+        self._access.forget()
+        self._registry.forget()
+        for fleet in self._fleets(target):
+            self._intake.forget_devices(fleet, target.device)
+
+    def run(self) -> None:
+        """Remove the rows of all that is marked, until nothing is left or the gateway stops."""
+        with self._running:
+            for number, *target in self._database.connection.execute(
+                "SELECT id, tenant, fleet, device FROM deletions WHERE finished IS NULL ORDER BY id"
+            ).fetchall():
+                if not self._remove(number, Target(*target)):
+                    return
+                log.info("deleted", deletion=number)
+
+    def stop(self) -> None:
+        """Let a removal end after its batch; there is none after it."""
+        self._stopping.set()
+        with self._running:
+            pass
+
+    def _fleets(self, target: Target) -> list[int]:
+        rows = self._database.connection.execute(
+            "SELECT id FROM fleets WHERE tenant = ?1 AND (?2 IS NULL OR id = ?2)",
+            (target.tenant, target.fleet),
+        )
+        return [row["id"] for row in rows]
+
+    def _remove(self, deletion: int, target: Target) -> bool:
+        """Whether it has ended."""
+        for fleet in self._fleets(target):  # rounds that began before the mark was stored end before this
+            self._intake.forget_devices(fleet, target.device).result(_INTAKE_SECONDS)
+        for step in self._steps(target):
+            gone = 1
+            while gone:
+                if self._stopping.is_set():
+                    return False
+                with self._database.writing() as database:
+                    gone = step(database)
+                    database.execute("UPDATE deletions SET rows = rows + ? WHERE id = ?", (gone, deletion))
+        with self._database.writing() as database:
+            if target.device is None:
+                database.execute(
+                    "UPDATE fleets SET definition = '' WHERE tenant = ?1 AND (?2 IS NULL OR id = ?2)",
+                    (target.tenant, target.fleet),
+                )
+            database.execute("UPDATE deletions SET finished = ? WHERE id = ?", (time.time(), deletion))
+        return True
+
+    def _steps(self, target: Target) -> Iterator[_Step]:
+        for fleet in self._fleets(target):
+            yield partial(_remove_devices, fleet=fleet, number=target.device)
+            if target.device is None:
+                for table in _OF_A_FLEET:
+                    yield partial(_remove_rows, table=table, column="fleet", owner=fleet)
+        if target.fleet is None:
+            for table in _OF_A_TENANT:
+                yield partial(_remove_rows, table=table, column="tenant", owner=target.tenant)
+
+
+def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | None) -> int:
+    """Devices of a fleet, with all that they sent. number: a marked device, whose last epoch's row stays."""
+    last = "SELECT max(epoch) FROM devices WHERE fleet = ?1 AND number = ?2"
+    found = database.execute(
+        f"SELECT id, ?2 IS NULL OR epoch < ({last}) AS goes FROM devices WHERE fleet = ?1 "
+        "AND (?2 IS NULL OR number = ?2 AND deleted IS NOT NULL) LIMIT ?3",
+        (fleet, number, _BATCH),
+    ).fetchall()
+    gone = 0
+    for device in found:
+        for table in _OF_A_DEVICE:
+            gone += _remove_rows(
+                database, table=table, column="device", owner=device["id"], most=_BATCH - gone
+            )
+        if gone >= _BATCH:
+            break
+        if device["goes"]:
+            gone += database.execute("DELETE FROM devices WHERE id = ?", (device["id"],)).rowcount
+    if number is not None:
+        gone += database.execute(
+            "DELETE FROM tokens WHERE fleet = ? AND device = ? AND revoked IS NOT NULL", (fleet, number)
+        ).rowcount
+    return gone
+
+
+def _remove_rows(
+    database: sqlite3.Connection, *, table: str, column: str, owner: int, most: int = _BATCH
+) -> int:
+    key = _KEYS[table]
+    return database.execute(
+        f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {column} = ? LIMIT ?)",
+        (owner, most),
+    ).rowcount

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator's part of the HTTP API, under /v1/operator: typed answers, lists in envelopes, and an entry in
+the audit log for each change.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+
+from ciphermote.gateway.access import LOCAL
+from ciphermote.gateway.api import PROBLEMS, TheGateway, gateway_of
+from ciphermote.gateway.audit import Actor
+from ciphermote.gateway.connections import StrictRoute
+from ciphermote.gateway.definitions import NAME_PATTERN, Digits, RetentionRequest, TenantRequest
+from ciphermote.gateway.operator_models import (
+    AuditPage,
+    Deletion,
+    DeletionPage,
+    DevicePage,
+    FleetPage,
+    FleetSummary,
+    NewTenant,
+    NewToken,
+    Quarantined,
+    QuarantinePage,
+    QuotaChange,
+    Renewal,
+    Tenant,
+    TenantPage,
+    Token,
+    TokenForm,
+    TokenPage,
+)
+
+_NEWEST = 2**62
+
+Tenants = Annotated[str, Path(pattern=NAME_PATTERN, description="A tenant's name")]
+Fleets = Annotated[str, Path(pattern=NAME_PATTERN, description="A fleet's name")]
+DeviceNumber = Annotated[int, Digits, Path(ge=0, le=2**32 - 1, description="A device's number")]
+TokenId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="A token's id: its middle part")]
+QuarantineId = Annotated[int, Digits, Path(ge=0, le=_NEWEST)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many items a page has at most")]
+AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}", description="A page's next")]
+AfterNumber = Annotated[int, Query(ge=-1, le=_NEWEST, description="A page's next")]
+Before = Annotated[int, Query(ge=0, le=_NEWEST, description="A page's next")]
+
+
+def _actor(request: Request) -> Actor:
+    principal = gateway_of(request).access.principal(request.headers.get("authorization"), "operator")
+    if principal.token == LOCAL:
+        return Actor(LOCAL, LOCAL)
+    return Actor(f"token {principal.token}", request.client.host if request.client else "unknown")
+
+
+Who = Annotated[Actor, Depends(_actor)]
+
+operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=PROBLEMS, route_class=StrictRoute)
+
+
+# --- tenants ------------------------------------------------------------------------------------------------
+
+
+@operators.get("/tenants", operation_id="list_tenants")
+def list_tenants(gateway: TheGateway, who: Who, after: AfterName = "", limit: Limit = 100) -> TenantPage:
+    """List tenants, with their quotas and how much of them they have used."""
+    return gateway.operator.tenants(after, limit)
+
+
+@operators.post("/tenants", operation_id="create_tenant", status_code=201)
+def create_tenant(gateway: TheGateway, who: Who, tenant: TenantRequest) -> NewTenant:
+    """Create a tenant, with its owner's first token."""
+    return gateway.operator.add_tenant(who, tenant)
+
+
+@operators.get("/tenants/{tenant}", operation_id="get_tenant")
+def get_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Tenant:
+    """Show a tenant."""
+    return gateway.operator.tenant(tenant)
+
+
+@operators.delete("/tenants/{tenant}", operation_id="delete_tenant", status_code=202)
+def delete_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Deletion:
+    """Delete a tenant: its access ends at once, and everything that it has is removed in the background."""
+    return gateway.operator.delete_tenant(who, tenant)
+
+
+@operators.patch("/tenants/{tenant}/quotas", operation_id="set_quotas")
+def set_quotas(gateway: TheGateway, who: Who, tenant: Tenants, quotas: QuotaChange) -> Tenant:
+    """Give a tenant other quotas; those left out stay as they are."""
+    return gateway.operator.change_quotas(who, tenant, quotas)
+
+
+@operators.get("/deletions", operation_id="list_deletions")
+def list_deletions(
+    gateway: TheGateway, who: Who, after: Before = _NEWEST, limit: Limit = 100
+) -> DeletionPage:
+    """List deletions, the newest first, and how far each is."""
+    return gateway.operator.deletions(after, limit)
+
+
+# --- fleets and devices -------------------------------------------------------------------------------------
+
+
+@operators.get("/tenants/{tenant}/fleets", operation_id="list_tenant_fleets")
+def list_tenant_fleets(
+    gateway: TheGateway, who: Who, tenant: Tenants, after: AfterName = "", limit: Limit = 100
+) -> FleetPage:
+    """List a tenant's fleets."""
+    return gateway.operator.fleets(tenant, after, limit)
+
+
+@operators.delete("/tenants/{tenant}/fleets/{fleet}", operation_id="delete_fleet", status_code=202)
+def delete_fleet(gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets) -> Deletion:
+    """Delete a fleet: nothing more is accepted at once, and what it has is removed in the background."""
+    return gateway.operator.delete_fleet(who, tenant, fleet)
+
+
+@operators.put("/tenants/{tenant}/fleets/{fleet}/retention", operation_id="set_fleet_retention")
+def set_fleet_retention(
+    gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, retention: RetentionRequest
+) -> FleetSummary:
+    """Delete a fleet's windows and results after so many days, or never."""
+    return gateway.operator.set_retention(who, tenant, fleet, retention.retain_days)
+
+
+@operators.get("/tenants/{tenant}/fleets/{fleet}/devices", operation_id="list_fleet_devices")
+def list_fleet_devices(
+    gateway: TheGateway,
+    who: Who,
+    tenant: Tenants,
+    fleet: Fleets,
+    after: AfterNumber = -1,
+    limit: Limit = 100,
+) -> DevicePage:
+    """List a fleet's devices, deleted ones too."""
+    return gateway.operator.devices(tenant, fleet, after, limit)
+
+
+@operators.delete(
+    "/tenants/{tenant}/fleets/{fleet}/devices/{device}", operation_id="delete_device", status_code=202
+)
+def delete_device(
+    gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, device: DeviceNumber
+) -> Deletion:
+    """Delete a device: nothing more of it is accepted at once, and what it sent is removed in the
+    background. Its owner may enroll the number again, in a later epoch."""
+    return gateway.operator.delete_device(who, tenant, fleet, device)
+
+
+# --- tokens -------------------------------------------------------------------------------------------------
+
+
+@operators.get("/tokens", operation_id="list_tokens_of")
+def list_tokens_of(
+    gateway: TheGateway,
+    who: Who,
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    after: Annotated[str, Query(pattern="^(?:[0-9a-f]{16})?$", description="A page's next")] = "",
+    limit: Limit = 100,
+) -> TokenPage:
+    """List a tenant's tokens, or (without a tenant) the operators', without their secrets."""
+    return gateway.operator.tokens(tenant, after, limit)
+
+
+@operators.post("/tokens", operation_id="create_token", status_code=201)
+def create_token(gateway: TheGateway, who: Who, form: TokenForm) -> NewToken:
+    """Make a token for an owner of a tenant, or (without a tenant) for an operator."""
+    return gateway.operator.add_token(who, form)
+
+
+@operators.patch("/tokens/{token}", operation_id="renew_token")
+def renew_token(gateway: TheGateway, who: Who, token: TokenId, renewal: Renewal) -> Token:
+    """Have a token, expired or not, end at another time, or never. Its secret stays the same."""
+    return gateway.operator.renew_token(who, token, renewal.expires)
+
+
+@operators.delete("/tokens/{token}", operation_id="revoke_token_of")
+def revoke_token_of(gateway: TheGateway, who: Who, token: TokenId) -> Token:
+    """End anyone's token, now and for good."""
+    return gateway.operator.revoke_token(who, token)
+
+
+# --- what is quarantined, and the audit log -----------------------------------------------------------------
+
+
+@operators.get("/quarantine", operation_id="list_quarantine")
+def list_quarantine(
+    gateway: TheGateway, who: Who, after: AfterNumber = -1, limit: Limit = 100
+) -> QuarantinePage:
+    """List what waits: counters that jumped, and bytes that contradict stored ones."""
+    return gateway.operator.quarantined(after, limit)
+
+
+@operators.post("/quarantine/{number}/accept", operation_id="accept_quarantined")
+def accept_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
+    """Accept a jump of a counter: the device's next attempt is taken."""
+    return gateway.operator.settle(who, number, accept=True)
+
+
+@operators.post("/quarantine/{number}/discard", operation_id="discard_quarantined")
+def discard_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
+    """Drop the bytes that wait."""
+    return gateway.operator.settle(who, number, accept=False)
+
+
+@operators.get("/audit", operation_id="list_audit")
+def list_audit(
+    gateway: TheGateway,
+    who: Who,
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    after: Before = _NEWEST,
+    limit: Limit = 100,
+) -> AuditPage:
+    """List who changed what, when, and from where, the newest first. tenant: entries about it."""
+    return gateway.operator.audit(after, tenant, limit)
