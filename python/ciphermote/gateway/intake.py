@@ -4,7 +4,8 @@
 One thread takes whatever has come since its last round: the C library checks every byte without the
 interpreter's lock, the rules of devices.py decide, the bytes are appended to a segment and synced, the rows
 are committed, and then all are answered at once. So a round costs two syncs, however many deliveries are in
-it, and while the disk works the next round gathers.
+it, and while the disk works the next round gathers. A round takes from each device in turn (turns.py): a
+delivery is in the next round that begins, whatever others send, unless more than a round's have one there.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from ciphermote.gateway.devices import (
 from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
+from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.receipts import Receipt, Verdict
 
@@ -273,36 +275,34 @@ class Intake:
     # --- the thread -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while True:
-            first = self._queue.get()
-            if first is None:
-                return
-            if isinstance(first, _Errand):
-                _run_errand(first)
-                continue
-            messages, size = [first], len(first.data)
-            ends, errand = False, None
-            while len(messages) < _ROUND and size < _ROUND_BYTES:
-                try:
-                    more = self._queue.get_nowait()
-                except queue.Empty:
-                    break
+        turns: Turns[_Message] = Turns()
+        ends = False
+        while turns or not ends:
+            ends = self._gather(turns) or ends
+            messages: list[_Message] = []
+            size = 0
+            while turns and len(messages) < _ROUND and size < _ROUND_BYTES:
+                messages.append(turns.take())
+                size += len(messages[-1].data)
+            if messages:
+                self._round(messages)
+                assert self._loop is not None
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    self._loop.call_soon_threadsafe(_answer, messages)
+
+    def _gather(self, turns: Turns[_Message]) -> bool:
+        """Whatever has come; waits for it if there is nothing to do. Whether that was the end."""
+        ends = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                more = self._queue.get(block=not turns and not ends)
                 if more is None:
                     ends = True
-                    break
-                if isinstance(more, _Errand):
-                    errand = more
-                    break
-                messages.append(more)
-                size += len(more.data)
-            self._round(messages)
-            assert self._loop is not None
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_answer, messages)
-            if errand is not None:
-                _run_errand(errand)
-            if ends:
-                return
+                elif isinstance(more, _Errand):
+                    _run_errand(more)
+                else:
+                    turns.add(more.fleet.tenant, (more.fleet.id, more.number), more)
+        return ends
 
     def _round(self, messages: list[_Message]) -> None:
         started = time.perf_counter()
