@@ -28,3 +28,13 @@ add_python_module(ciphermote_testing python/src/testing.cpp)
 target_link_libraries(ciphermote_testing PRIVATE ciphermote::host)
 target_include_directories(ciphermote_testing PRIVATE host/src)
 install(TARGETS ciphermote_testing LIBRARY DESTINATION . COMPONENT python_testing)
+
+# The plugin of Mosquitto that asks a gateway whom to let in. The broker, which loads it, has what it calls.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_library(_broker MODULE python/src/broker.c)
+  set_target_properties(_broker PROPERTIES PREFIX "" C_STANDARD 11)
+  target_compile_definitions(_broker PRIVATE _GNU_SOURCE)
+  install(TARGETS _broker LIBRARY DESTINATION ciphermote/gateway COMPONENT python)
+else()
+  add_custom_target(_broker)
+endif()

@@ -115,7 +115,7 @@ install_package()
 {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
         --config-settings=build-dir=build/python \
-        --config-settings='build.targets=_core;_evaluator;_owner;ciphermote_testing' \
+        --config-settings='build.targets=_core;_evaluator;_owner;_broker;ciphermote_testing' \
         --config-settings='install.components=python;python_testing' --editable .
 }
 

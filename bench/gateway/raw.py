@@ -2,7 +2,9 @@
 """Raw: what the gateway is measured against. The same framework, TLS, bytes, segments, syncs, rounds, broker
 and an answer of 40 bytes, and nothing of Ciphermote between: nothing is checked, told apart or counted.
 
-    python raw.py DIRECTORY PORT CERTIFICATE KEY [BROKER_PORT CA PASSWORD_FILE]
+    python raw.py DIRECTORY PORT CERTIFICATE KEY [BROKER_PORT CA GATEWAY]
+
+GATEWAY: the directory of one that is not running, whose broker it is.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ from pathlib import Path
 import aiomqtt
 import uvicorn
 import uvloop
+from ciphermote.gateway.access import Access
 from ciphermote.gateway.blobs import Segments
+from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
+from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database
+from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
+from ciphermote.gateway.mqtt import SUBSCRIPTION
 from fastapi import FastAPI, Request, Response
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -68,15 +75,16 @@ class Store:
                 future.set_result(ANSWER)
 
 
-async def subscribe(store: Store, port: int, ca: str, password_file: str) -> None:
+async def subscribe(store: Store, port: int, ca: str, gateway: str) -> None:
     """Take what devices publish, and answer each on its response topic."""
+    files = BrokerFiles(Path(gateway) / BROKER)
+    BrokerGate(Access(Database(Path(gateway) / DATABASE_FILE)), files.socket, files.password)
     client = aiomqtt.Client(
         "localhost",
         port,
         protocol=aiomqtt.ProtocolVersion.V5,
-        username="gateway",
-        password=Path(password_file).read_text().strip(),
-        identifier="ciphermote-gateway",  # or its session would get half
+        username=GATEWAY_USER,
+        password=files.password,
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,
     )
@@ -90,7 +98,7 @@ async def subscribe(store: Store, port: int, ca: str, password_file: str) -> Non
         await client.publish(message.properties.ResponseTopic, answer, qos=1, properties=properties)
 
     async with client:
-        await client.subscribe("$share/gateway/ciphermote/+/up", qos=1)
+        await client.subscribe(SUBSCRIPTION, qos=1)
         async for message in client.messages:
             task = asyncio.create_task(take(message))
             tasks.add(task)

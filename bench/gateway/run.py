@@ -205,19 +205,13 @@ def mqtt_rows(
     """Through Mosquitto, with a receipt back through it."""
     ca, bodies = server.data / "tls/ca.pem", folder / "bodies"
     fleet = FullFleet(server)
-    support.wait_until(
-        lambda: "home.full.uplink" in (server.data / "mosquitto/passwords").read_text(), "the user"
-    )
-    broker.reload()
-    time.sleep(1)
 
     def full() -> Turn:
         write_bodies(bodies, fleet.bodies(FULL_SETS))
         return load("mqtt", broker.port, ca, "home.full.uplink", fleet.token, CONNECTIONS, bodies)
 
     def raw() -> Turn:
-        password = server.data / "mosquitto/gateway.password"
-        with raw_server(server, folder / "raw", broker.port, ca, password):
+        with raw_server(server, folder / "raw", broker.port, ca, server.data):
             return full()
 
     def ours() -> Turn:

@@ -316,7 +316,6 @@ class Run:
                 token = device_token(owner, fleet.name, number)
                 if fleet is broker:
                     user = f"home.{fleet.name}.{number}"
-                    here.admit(user, token)
                     fleet.clients[number] = here.station(user, token).ready()
                 else:
                     fleet.clients[number] = here.server.client(token)

@@ -607,7 +607,6 @@ def test_oversized_and_odd_messages_are_refused(tmp_path: Path) -> None:
         define_full(owner, FLEET, full_owner())
         sender = FullDevice(full_owner(), 1).enroll(owner, FLEET)
         user, token = f"home.{FLEET}.1", device_token(owner, FLEET, 1)
-        here.admit(user, token)
         station = here.station(user, token).ready()
         with unchanged(here.server):
             for data in (

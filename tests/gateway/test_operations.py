@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ciphermote.cli import app
-from ciphermote.gateway import database as databases
-from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.tls import check_pair, own_certificate
 from gateway_support import (
     FullDevice,
@@ -114,20 +112,14 @@ def test_the_alerts_name_metrics_that_there_are(server: Server) -> None:
     assert {name for name in alerts if name not in defined} == set()
 
 
-def test_broker_files_that_were_not_written_are_written_again(tmp_path: Path) -> None:
-    """Whichever of them failed: a revoked token is to go for good."""
-    path, folder = tmp_path / "gateway.db", tmp_path / "mosquitto"
-    databases.migrate(path)
-    files = BrokerFiles(databases.Database(path), folder)
-    assert files.stale.is_set()
-    for name in ("passwords", "rules", "mosquitto.conf"):
-        (folder / name).mkdir()  # which no file replaces
-        with pytest.raises(OSError):
-            files.write(tmp_path / "tls", 8883)
-        assert files.stale.is_set(), name
-        (folder / name).rmdir()
-    files.write(tmp_path / "tls", 8883)
-    assert not files.stale.is_set()
+def test_a_directory_that_is_too_deep_for_the_brokers_socket_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / ("d" * 100) / "data"
+    command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(data), "--broker", "localhost")
+    done = subprocess.run(
+        (*command, "--port", str(free_port())), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1 and "name a shorter directory (--data)" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_directory_has_one_gateway(server: Server) -> None:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import os
 import shutil
 import signal
@@ -13,7 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -188,11 +185,6 @@ class Broker:
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def reload(self) -> None:
-        """Read passwords and rules anew."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGHUP)
-
     def kill(self) -> None:
         assert self.process is not None
         self.process.kill()
@@ -213,27 +205,8 @@ class Site:
     server: Server
     broker: Broker
 
-    def admit(self, user: str, token: str | None) -> None:
-        """Have the broker know it by this token; None: not at all."""
-        self.await_credentials(user, token)
-        self.broker.reload()
-        time.sleep(0.2)  # Mosquitto says nothing when it has read them
-
-    def await_credentials(self, user: str, token: str | None) -> None:
-        """Until the gateway has written the password file with this token."""
-        wait_until(lambda: self._knows(user, token), "the password file")
-
-    def _knows(self, user: str, token: str | None) -> bool:
-        lines = (self.server.data / "mosquitto" / "passwords").read_text().splitlines()
-        hashes = [line.partition(":")[2] for line in lines if line.startswith(f"{user}:")]
-        if token is None or not hashes:
-            return token is None and not hashes
-        _, _, rounds, salt, digest = hashes[0].split("$")
-        found = hashlib.pbkdf2_hmac("sha512", token.encode(), base64.b64decode(salt), int(rounds))
-        return base64.b64encode(found).decode() == digest
-
-    def station(self, user: str, token: str, listen: str | None = None) -> Station:
-        return Station(self.broker.port, self.server.authority, user, token, listen)
+    def station(self, user: str, token: str, client_id: str = "") -> Station:
+        return Station(self.broker.port, self.server.authority, user, token, client_id)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from ciphermote.errors import Error
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
 
 SECONDS = 60.0
 RESEND_SECONDS = 1.0
@@ -39,16 +40,18 @@ class Answer:
 
 
 class Station:
-    """A device's connection to the broker; it comes back by itself. refused: why it was not let in, if so."""
+    """A device's connection to the broker; it comes back by itself. refused: why it was not let in, if so;
+    connections: how often it was. client_id: what it asks for, whatever the broker makes of it."""
 
-    def __init__(self, port: int, ca: Path, user: str, token: str, listen: str | None = None) -> None:
-        self.user, self.token = user, token
+    def __init__(self, port: int, ca: Path, user: str, token: str, client_id: str = "") -> None:
+        self.user, self.token, self.client_id = user, token, client_id
         self.down = f"ciphermote/{user}/down"
         self.answers: queue.Queue[Answer] = queue.Queue()
         self.refused: str | None = None
-        self._listen = f"{self.down}/#" if listen is None else listen
+        self.connections = 0
+        self._granted: queue.Queue[str] = queue.Queue()
         self._subscribed = False
-        client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        client = paho.Client(CallbackAPIVersion.VERSION2, client_id, protocol=paho.MQTTv5)
         client.username_pw_set(user, token)
         client.tls_set(ca_certs=str(ca))
         client.reconnect_delay_set(0.1, 0.5)  # type: ignore[arg-type]  # floats do as well
@@ -63,11 +66,16 @@ class Station:
 
     def _connected(self, client: paho.Client, _: object, __: object, code: object, ___: object) -> None:
         if str(code) == "Success":
-            client.subscribe(self._listen, qos=1)
+            self.connections += 1
+            client.subscribe(f"{self.down}/#", qos=1)
         else:
             self.refused = str(code)
 
-    def _has_subscribed(self, *_: object) -> None:
+    def _has_subscribed(
+        self, _: paho.Client, __: object, ___: int, granted: list[ReasonCode], ____: object
+    ) -> None:
+        if self._subscribed:
+            self._granted.put(str(granted[0]))
         self._subscribed = True
 
     def _gone(self, *_: object) -> None:
@@ -87,6 +95,11 @@ class Station:
     def ready(self) -> Station:
         wait_until(lambda: self._subscribed, f"{self.user}'s subscription")
         return self
+
+    def subscribe(self, topic: str) -> str:
+        """To something more: what the broker says to it."""
+        self.client.subscribe(topic, qos=1)
+        return self._granted.get(timeout=SECONDS)
 
     def publish(
         self,

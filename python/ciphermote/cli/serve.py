@@ -39,7 +39,8 @@ def serve(
         Path | None,
         typer.Option(
             metavar="PEM",
-            help="The authority of the broker's certificate; without it, the gateway's own.",
+            help="The authority of the broker's certificate; without it, the broker has the gateway's own "
+            "certificate.",
         ),
     ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that compute.")] = 1,
@@ -74,12 +75,11 @@ def serve(
     try:
         import uvloop
 
-        from ciphermote.gateway.broker_files import PASSWORD_FILE
-        from ciphermote.gateway.gateway_files import BROKER, OWNER_TOKEN_FILE, TLS
+        from ciphermote.gateway.gateway_files import OWNER_TOKEN_FILE
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
         from ciphermote.gateway.settings import Broker, Settings
-        from ciphermote.gateway.tls import CA_FILE, check_pair
+        from ciphermote.gateway.tls import check_pair
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"The gateway's packages are not installed ({error.name} is missing): run `pip install "
@@ -94,12 +94,7 @@ def serve(
         name, _, number = broker.partition(":")
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
-        found = Broker(
-            name,
-            int(number or 8883),
-            broker_ca or data / TLS / CA_FILE,
-            password_file=data / BROKER / PASSWORD_FILE,
-        )
+        found = Broker(name, int(number or 8883), broker_ca)
     settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20, segment << 20)
     _check_address(host, port)
     configure()

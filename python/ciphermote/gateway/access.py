@@ -18,9 +18,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
-from ciphermote.gateway.broker_files import mosquitto_hash
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.refusals import Refusal
 
@@ -29,6 +28,8 @@ _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
 _PAGE = 1000
 _LONGEST_TOKEN = 200
+UPLINK = "uplink"
+"""In a broker's user, in place of a device's number."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,29 @@ class Principal:
     fleet: int | None
     device: int | None
     expires: float | None = None
+    tenant_name: str | None = None
+    fleet_name: str | None = None
+
+    @property
+    def broker_user(self) -> str | None:
+        """Its name at an MQTT broker; None for those who have none."""
+        if self.scope != "device":
+            return None
+        return broker_user(self.tenant_name, self.fleet_name, self.device)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Who it is, for a log: nothing secret."""
+        found: dict[str, Any] = {"token": self.token, "scope": self.scope}
+        if self.tenant is not None:
+            found["tenant"] = self.tenant_name
+        if self.scope == "device":
+            found |= {"fleet": self.fleet_name, "device": UPLINK if self.device is None else self.device}
+        return found
+
+
+def broker_user(tenant: object, fleet: object, device: int | None) -> str:
+    return f"{tenant}.{fleet}.{UPLINK if device is None else device}"
 
 
 LOCAL = "local"
@@ -72,6 +96,13 @@ class Access:
             )
         return found
 
+    def named(self, authorization: str | None) -> dict[str, Any]:
+        """Whoever sends this header, for a log; empty if that is nobody."""
+        try:
+            return self.principal(authorization, "device", "owner", "operator").named
+        except Refusal:
+            return {}
+
     def of_token(self, token: str) -> Principal:
         """Refusal if it is unknown, revoked or expired."""
         digest = hashlib.sha256(token.encode(errors="replace")).digest()
@@ -101,7 +132,7 @@ class Access:
                 raise unknown
             return Principal(LOCAL, "operator", None, None, None)
         row = self._database.connection.execute(
-            "SELECT k.* FROM tokens k "
+            "SELECT k.*, t.name AS tenant_name, f.name AS fleet_name FROM tokens k "
             "LEFT JOIN tenants t ON t.id = k.tenant LEFT JOIN fleets f ON f.id = k.fleet "
             "WHERE k.id = ? AND k.revoked IS NULL AND t.deleted IS NULL AND f.deleted IS NULL",
             (parts[1],),
@@ -109,7 +140,8 @@ class Access:
         if row is None or not hmac.compare_digest(_hash(parts[2]), row["hash"]):
             raise unknown
         place = row["tenant"], row["fleet"], row["device"]
-        return Principal(row["id"], row["scope"], *place, row["expires"])
+        names = row["tenant_name"], row["fleet_name"]
+        return Principal(row["id"], row["scope"], *place, row["expires"], *names)
 
     def make(
         self,
@@ -130,12 +162,9 @@ class Access:
         token = f"cmt_{identifier}_{secret}"
         with self._database.writing() as database:
             database.execute(
-                "INSERT INTO tokens (id, hash, scope, tenant, fleet, device, note, created, expires, broker) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(identifier, _hash(secret), scope, tenant, fleet, device, note, time.time(), expires),
-                    mosquitto_hash(token) if scope == "device" else None,
-                ),
+                "INSERT INTO tokens (id, hash, scope, tenant, fleet, device, note, created, expires) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (identifier, _hash(secret), scope, tenant, fleet, device, note, time.time(), expires),
             )
             if keep is not None:
                 keep(token)
@@ -173,6 +202,17 @@ class Access:
         with self._lock:
             self._changes += 1
             self._known.clear()
+
+    def ended(self, after: float, until: float) -> list[tuple[str, str]]:
+        """(id, user at a broker) of devices' tokens that have ended in this time."""
+        rows = self._database.connection.execute(
+            "SELECT k.id, t.name AS tenant, f.name AS fleet, k.device FROM ("
+            "SELECT * FROM tokens WHERE revoked > ?1 AND revoked <= ?2 "
+            "UNION SELECT * FROM tokens WHERE expires > ?1 AND expires <= ?2) k "
+            "JOIN tenants t ON t.id = k.tenant JOIN fleets f ON f.id = k.fleet WHERE k.scope = 'device'",
+            (after, until),
+        )
+        return [(row["id"], broker_user(row["tenant"], row["fleet"], row["device"])) for row in rows]
 
     def listed(self, tenant: int | None, after: str = "") -> list[dict[str, object]]:
         """A page, by id, without their secrets."""

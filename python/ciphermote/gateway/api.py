@@ -25,8 +25,8 @@ from starlette.types import Receive, Scope, Send
 
 import ciphermote
 from ciphermote import number_text
-from ciphermote.gateway.access import Principal
-from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
+from ciphermote.gateway.access import Access, Principal
+from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute, log_caller
 from ciphermote.gateway.definitions import (
     NAME_PATTERN,
     AnswerForm,
@@ -42,7 +42,7 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal, of_storage
+from ciphermote.gateway.refusals import Refusal, failed, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 from ciphermote.gateway.uploads import Uploads
 
@@ -326,7 +326,7 @@ def define_fleet(gateway: TheGateway, owner: Owner, fleet: _Name, definition: De
     """Define a fleet, once and for all."""
     assert owner.tenant is not None
     gateway.registry.put_fleet(owner.tenant, fleet, definition)
-    log.info("fleet defined", tenant=owner.tenant, fleet=fleet, lane=definition.lane)
+    log.info("fleet defined", fleet=fleet, lane=definition.lane)
 
 
 @owners.get("/fleets/{fleet}")
@@ -349,7 +349,8 @@ def set_retention(gateway: TheGateway, fleet: OwnedFleet, retention: RetentionRe
 
 def _set_retention(gateway: Gateway, fleet: Fleet, retention: RetentionRequest) -> None:
     gateway.registry.set_retention(fleet, retention.retain_days)
-    log.info("retention", tenant=fleet.tenant, fleet=fleet.name, days=retention.retain_days)
+    tenant = gateway.registry.tenant_of(fleet.tenant)["name"]
+    log.info("retention", tenant=tenant, fleet=fleet.name, days=retention.retain_days)
 
 
 @owners.get(
@@ -438,7 +439,6 @@ def set_device_state(
     """Take nothing more from a device: for good (revoke, with its tokens), or until it is activated."""
     states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
     gateway.registry.set_state(fleet, number, states[action])
-    gateway.broker_files.stale.set()
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
 
 
@@ -554,8 +554,8 @@ def list_tokens(
 
 @owners.post("/tokens", status_code=201)
 def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
-    """A new token of the tenant. It is shown this once. Over HTTPS a device's older tokens hold until they
-    are revoked; at an MQTT broker it has one, the newest."""
+    """A new token of the tenant. It is shown this once. A device's older tokens hold until they are
+    revoked."""
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
     token = gateway.access.make(
         asked.scope,
@@ -565,10 +565,7 @@ def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[s
         note=asked.note,
         expires=asked.expires,
     )
-    gateway.broker_files.stale.set()
-    if asked.scope == "owner":
-        return {"token": token}
-    return {"token": token, "broker": "This takes the place of older tokens of the same user at the broker."}
+    return {"token": token}
 
 
 @owners.delete("/tokens/{identifier}", status_code=204)
@@ -577,7 +574,6 @@ def revoke_token(
 ) -> None:
     """Take a token back."""
     gateway.access.revoke(identifier, owner.tenant)
-    gateway.broker_files.stale.set()
 
 
 # --- everybody ----------------------------------------------------------------------------------------------
@@ -641,6 +637,7 @@ class Deliveries:
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
+        self._access: Access = app.state.gateway.access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = None
@@ -656,8 +653,10 @@ class Deliveries:
         except ClientDisconnect:
             return
         except Refusal as refusal:
+            log_caller(scope, self._access)
             response = _answered(request, refusal)
         except Exception as error:
+            log_caller(scope, self._access)
             response = await _not_stored(request, error)
         await response(scope, receive, send)
 
@@ -720,4 +719,5 @@ def _methods(request: Request) -> str:
 
 async def _failed(request: Request, error: Exception) -> Response:
     log.error("failed", path=request.url.path, error=repr(error), time=time.time())
-    return problem(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
+    refusal = failed()
+    return problem(refusal.status, refusal.name, refusal.sentence)

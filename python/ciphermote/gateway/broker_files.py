@@ -1,99 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Mosquitto broker is configured with: every device's credentials, and who may use which topic.
+"""What a Mosquitto of this gateway is configured with.
 
 A device's user is TENANT.FLEET.NUMBER (TENANT.FLEET.uplink for an uplink), its password its token. It
-publishes to ciphermote/USER/up, and is answered under ciphermote/USER/down. The files are written anew when
-tokens change; Mosquitto reads them on SIGHUP.
+publishes to ciphermote/USER/up, and is answered under ciphermote/USER/down. Who is let in the gateway decides
+(broker_gate.py), so no file has a list of users.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import os
 import secrets
-import threading
 from pathlib import Path
 
 from ciphermote.files import write_atomically
-from ciphermote.gateway.database import Database
 
 GATEWAY_USER = "gateway"
 PASSWORD_FILE = "gateway.password"
-UPLINK = "uplink"
-_ITERATIONS = 101  # Mosquitto's own; the passwords are 256 random bits, which no guessing finds
-_SALT_BYTES = 12
+SOCKET_FILE = "gate"
+CONFIGURATION_FILE = "mosquitto.conf"
+_FORMER_FILES = ("passwords", "rules")
 
-RULES = f"""\
-# Who may use which topic. Written by `ciphermote serve`.
-user {GATEWAY_USER}
-topic read ciphermote/+/up
-topic write ciphermote/+/down/#
-
-pattern write ciphermote/%u/up
-pattern read ciphermote/%u/down/#
-"""
-
-CONFIGURATION = """\
-# For a Mosquitto of this gateway alone: mosquitto -c THIS FILE. Written by `ciphermote serve`.
+_CONFIGURATION = """\
+# For a Mosquitto of this gateway alone: mosquitto -c THIS FILE. Written by `ciphermote serve --broker`.
 per_listener_settings false
 allow_anonymous false
+plugin {plugin}
+plugin_opt_gateway {folder}/{socket}
 listener {port}
-cafile {tls}/ca.pem
-certfile {tls}/server.pem
-keyfile {tls}/server.key
-password_file {folder}/passwords
-acl_file {folder}/rules
+certfile {certificate}
+keyfile {key}
+# A connection, and a session, for each user: nobody takes another's.
+use_username_as_clientid true
+persistent_client_expiration 1h
+retain_available false
 max_packet_size 4194304
 message_size_limit 4194304
-max_queued_messages 1000
+max_inflight_messages 100
+# A flood is bounded for each device and tenant before this (python/src/broker.c).
+max_queued_messages 20000
+max_queued_bytes 536870912
 persistence false
 """
 
 
-def mosquitto_hash(password: str) -> str:
-    """As a line of a password file has it: PBKDF2 with SHA-512."""
-    salt = os.urandom(_SALT_BYTES)
-    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
-    encoded = (base64.b64encode(part).decode() for part in (salt, digest))
-    return f"$7${_ITERATIONS}$" + "$".join(encoded)
-
-
 class BrokerFiles:
-    """Of one gateway. stale: set when tokens have changed; whoever serves calls write then."""
+    """Of one gateway, in a folder of its own."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
-        self._database = database
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.stale = threading.Event()
-        self.stale.set()
-        path = folder / PASSWORD_FILE
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name in _FORMER_FILES:
+            (self._folder / name).unlink(missing_ok=True)
+        path = self._folder / PASSWORD_FILE
         if not path.exists():
             write_atomically(path, secrets.token_hex(32).encode(), 0o600)
-        self._own = mosquitto_hash(path.read_text())
+        self.password = path.read_text().strip()
+        self.socket = self._folder / SOCKET_FILE
 
-    def write(self, tls: Path, port: int) -> None:
-        """All of them. OSError: they are stale still."""
-        self.stale.clear()  # before the tokens are read, so that no later change is lost
-        try:
-            self._write(tls, port)
-        except BaseException:
-            self.stale.set()
-            raise
-
-    def _write(self, tls: Path, port: int) -> None:
-        rows = self._database.connection.execute(
-            "SELECT t.name AS tenant, f.name AS fleet, k.device, k.broker FROM tokens k "
-            "JOIN fleets f ON f.id = k.fleet JOIN tenants t ON t.id = k.tenant "
-            "WHERE k.scope = 'device' AND k.revoked IS NULL ORDER BY k.created"
+    def write(self, plugin: Path, port: int, certificate: Path, key: Path) -> None:
+        """The configuration. certificate, key: the gateway's own, by which devices know the broker too."""
+        text = _CONFIGURATION.format(
+            plugin=plugin,
+            folder=self._folder,
+            socket=SOCKET_FILE,
+            port=port,
+            certificate=certificate.absolute(),
+            key=key.absolute(),
         )
-        users = {GATEWAY_USER: self._own}
-        for row in rows:
-            number = UPLINK if row["device"] is None else row["device"]
-            users[f"{row['tenant']}.{row['fleet']}.{number}"] = row["broker"]
-        lines = "".join(f"{user}:{password}\n" for user, password in users.items())
-        write_atomically(self._folder / "passwords", lines.encode(), 0o600)
-        write_atomically(self._folder / "rules", RULES.encode(), 0o600)
-        text = CONFIGURATION.format(port=port, tls=tls.absolute(), folder=self._folder.absolute())
-        write_atomically(self._folder / "mosquitto.conf", text.encode(), 0o600)
+        write_atomically(self._folder / CONFIGURATION_FILE, text.encode(), 0o600)

@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ciphermote import json_text
 from ciphermote.files import MOST_JSON_BYTES
 from ciphermote.gateway.access import Access
+from ciphermote.gateway.logs import bind_caller
 from ciphermote.gateway.refusals import Refusal
 
 MOST_HEAD_BYTES = 64 << 10
@@ -113,6 +115,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
 
+def log_caller(scope: Scope, access: Access) -> None:
+    """Have what is logged of a request name its sender."""
+    client = scope.get("client")
+    named = access.named(Headers(scope=scope).get("authorization"))
+    bind_caller("local" if client is None else client[0], named)
+
+
 class Bodies:
     """Reads no body of JSON for a stranger, nor an endless one. (Uploads see to theirs themselves.)"""
 
@@ -122,6 +131,8 @@ class Bodies:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            log_caller(scope, self._access)
         if (
             scope["type"] != "http"
             or scope["method"] in ("GET", "HEAD")

@@ -87,7 +87,7 @@ class Gateway:
         self.jobs = Jobs(self.database, self.objects)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
-        self.broker_files = BrokerFiles(self.database, folder / BROKER)
+        self.broker_files = BrokerFiles(folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)

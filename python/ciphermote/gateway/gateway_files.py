@@ -9,7 +9,7 @@ wrap.key        what tag keys are encrypted under
 operator.sock   the operator's door on this machine, while the gateway runs
 operator.token, owner.token    made at the first start, the second for the one tenant that there is then
 tls/            a certificate authority and certificate of its own, if none is given
-mosquitto/      configuration, passwords and rules for a broker
+mosquitto/      configuration of a broker, and how it reaches the gateway
 """
 
 from __future__ import annotations

@@ -37,4 +37,10 @@ def configure() -> None:
     )
 
 
+def bind_caller(address: str, named: dict[str, Any]) -> None:
+    """Have all that is logged in this task, and in the threads that it waits for, name the caller. named: who
+    that is, without a secret."""
+    structlog.contextvars.bind_contextvars(address=address, **named)
+
+
 log: structlog.stdlib.BoundLogger = structlog.get_logger("ciphermote")

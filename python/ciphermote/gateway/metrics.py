@@ -14,6 +14,12 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self.windows = Counter("ciphermote_windows", "Windows that count", registry=registry)
+        self.windows_missing = Gauge(
+            "ciphermote_windows_missing",
+            "Windows of active devices that were expected and have not come",
+            ["tenant", "fleet", "why"],
+            registry=registry,
+        )
         self.bytes_kept = Counter("ciphermote_bytes_kept", "Bytes of deliveries", registry=registry)
         self.deliveries = Counter(
             "ciphermote_deliveries", "Deliveries that were kept or known", ["over"], registry=registry

@@ -4,12 +4,14 @@ delivery is answered: by a receipt once its attempt is complete and stored, by a
 
 Topics and users are those of broker_files.py. The answer goes to the response topic, if that is the device's
 own, with the correlation data; its user property "status" is kept (no payload), receipt, or refused (a
-problem, as over HTTP).
+problem, as over HTTP). Each message is answered, for the broker lets a device have no more than some on
+their way (python/src/broker.c).
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import ssl
 from contextlib import suppress
@@ -19,15 +21,18 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ciphermote import number_text
-from ciphermote.gateway.broker_files import UPLINK
+from ciphermote.gateway.access import UPLINK
+from ciphermote.gateway.broker_files import GATEWAY_USER
+from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
+from ciphermote.gateway.intake import MOST_PENDING
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, failed, of_storage
 from ciphermote.gateway.settings import Broker
 
-SUBSCRIPTION = "$share/gateway/ciphermote/+/up"
-_MOST_AT_ONCE = 512
+SUBSCRIPTION = "ciphermote/+/up"
+_MOST_AT_ONCE = MOST_PENDING
 _AGAIN_SECONDS = (0.2, 5.0)
 _SESSION_SECONDS = 3600
 
@@ -35,9 +40,11 @@ _SESSION_SECONDS = 3600
 class Subscriber:
     """Runs until it is cancelled; connects again whenever the broker comes back."""
 
-    def __init__(self, gateway: Gateway, broker: Broker) -> None:
+    def __init__(self, gateway: Gateway, broker: Broker, trusted: ssl.SSLContext, gate: BrokerGate) -> None:
         self._gateway = gateway
+        self._gate = gate
         self._broker = broker
+        self._trusted = trusted
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(_MOST_AT_ONCE)
 
@@ -67,23 +74,19 @@ class Subscriber:
         self._room.release()
 
     def _client(self) -> aiomqtt.Client:
-        broker = self._broker
-        context = None
-        if broker.ca is not None:
-            context = ssl.create_default_context(cafile=broker.ca)
-        password = broker.password_file.read_text().strip() if broker.password_file else None
+        password = self._gateway.broker_files.password
         properties = _properties(PacketTypes.CONNECT)
         properties.SessionExpiryInterval = _SESSION_SECONDS
         client = aiomqtt.Client(
-            broker.host,
-            broker.port,
+            self._broker.host,
+            self._broker.port,
             protocol=aiomqtt.ProtocolVersion.V5,
-            username=broker.user,
+            username=GATEWAY_USER,
             password=password,
-            identifier="ciphermote-gateway",
+            identifier=_client_id(password),
             clean_start=False,
             properties=properties,
-            tls_context=context,
+            tls_context=self._trusted,
             max_queued_outgoing_messages=10_000,
         )
         client.pending_calls_threshold = _MOST_AT_ONCE  # of which it would warn
@@ -92,6 +95,7 @@ class Subscriber:
     async def _take(self, client: aiomqtt.Client, message: aiomqtt.Message) -> None:
         user = str(message.topic).split("/")[1]
         answer, status = b"", "kept"
+        fleet: Fleet | None = None
         data = message.payload if isinstance(message.payload, bytes) else b""
         stated = message.properties
         try:
@@ -103,14 +107,15 @@ class Subscriber:
             if outcome.receipt is not None:
                 answer, status = outcome.receipt, "receipt"
         except Refusal as refusal:
+            if refusal.status == 404 and fleet is None:  # it was deleted while the user was connected
+                self._gate.turn_out(user)
             log.warning(
                 "refused", user=user, status=refusal.status, reason=refusal.name, detail=refusal.sentence
             )
-            fields = {"status": refusal.status, "title": refusal.name, "detail": refusal.sentence}
-            answer, status = json.dumps(fields).encode(), "refused"
+            answer, status = _problem(refusal), "refused"
         except Exception as error:
             log.error("failed", user=user, error=repr(error))
-            return
+            answer, status = _problem(of_storage(error) or failed()), "refused"
         with suppress(aiomqtt.MqttError):  # the device sends it again, and is answered then
             await client.publish(
                 _reply_topic(user, stated), answer, qos=1, properties=_answering(stated, status)
@@ -124,6 +129,16 @@ class Subscriber:
         registry = self._gateway.registry
         fleet = registry.fleet(registry.tenant(parts[0]), parts[1])
         return fleet, None if parts[2] == UPLINK else int(parts[2])
+
+
+def _client_id(password: str) -> str:
+    """This gateway's and no other's, which nobody else can tell."""
+    return f"ciphermote-{hashlib.sha256(password.encode()).hexdigest()[:20]}"
+
+
+def _problem(refusal: Refusal) -> bytes:
+    fields = {"status": refusal.status, "title": refusal.name, "detail": refusal.sentence}
+    return json.dumps(fields).encode()
 
 
 def _reply_topic(user: str, stated: Properties | None) -> str:

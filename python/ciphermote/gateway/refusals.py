@@ -35,6 +35,11 @@ def disk_full(error: OSError | Exception) -> Refusal:
     )
 
 
+def failed() -> Refusal:
+    """Nobody has foreseen this."""
+    return Refusal(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
+
+
 def of_storage(error: Exception) -> Refusal | None:
     """For an error of the disk or the database that may pass by itself, or that a deletion caused; None for
     any other."""

@@ -16,33 +16,37 @@ from pathlib import Path
 import uvicorn
 
 from ciphermote.gateway.api import Deliveries, application
+from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
 from ciphermote.gateway.connections import BoundedProtocol
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
 from ciphermote.gateway.jobs import boot_clock
+from ciphermote.gateway.listening import Server
 from ciphermote.gateway.logs import log
+from ciphermote.gateway.missing import count_missing
+from ciphermote.gateway.mqtt import Subscriber
 from ciphermote.gateway.operator_api import operators
 from ciphermote.gateway.operator_socket import OperatorSocket
 from ciphermote.gateway.retention import STEADY_SECONDS, Steadiness
-from ciphermote.gateway.settings import Settings
-from ciphermote.gateway.tls import own_certificate
+from ciphermote.gateway.settings import Broker, Settings
+from ciphermote.gateway.tls import broker_trust, own_certificate
 
 _TICK_SECONDS = 0.5
 _SWEEP_SECONDS = 3600.0
 _STEADY_CHECK_SECONDS = 5.0
 _STOP_SECONDS = 10
 _RESTART_SECONDS = 0.5
-_BROKER_PORT = 8883
 
 
 async def serve(settings: Settings) -> None:
     """Until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back."""
     gateway = Gateway(settings)
     certificate, key = _certificate(gateway)
+    gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
     gateway.intake.start()
     app = application(gateway, operators)
     local = OperatorSocket(settings.data, app, gateway.access)
-    server = uvicorn.Server(
+    server = Server(
         uvicorn.Config(
             Deliveries(app),
             host=settings.host,
@@ -57,13 +61,13 @@ async def serve(settings: Settings) -> None:
             http=BoundedProtocol,
         )
     )
-    tasks = [asyncio.create_task(_clock(gateway, settings)), asyncio.create_task(_sweeps(gateway))]
+    tasks = [asyncio.create_task(_clock(gateway)), asyncio.create_task(_sweeps(gateway))]
     tasks.append(asyncio.create_task(_deletions(gateway)))
+    tasks.append(asyncio.create_task(count_missing(gateway.database, gateway.metrics)))
     tasks += [asyncio.create_task(_worker(gateway, number)) for number in range(settings.workers)]
-    if settings.broker is not None:
-        from ciphermote.gateway.mqtt import Subscriber
-
-        tasks.append(asyncio.create_task(Subscriber(gateway, settings.broker).run()))
+    if settings.broker is not None and gate is not None:
+        subscriber = Subscriber(gateway, settings.broker, broker_trust(settings.broker, certificate), gate)
+        tasks.append(asyncio.create_task(subscriber.run()))
     log.info("serving", host=settings.host, port=settings.port, data=str(settings.data))
 
     loop = asyncio.get_running_loop()
@@ -83,6 +87,8 @@ async def serve(settings: Settings) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if gate is not None:
+            gate.close()
         await gateway.close()
         log.info("stopped")
 
@@ -95,23 +101,21 @@ def _certificate(gateway: Gateway) -> tuple[Path, Path]:
     return own_certificate(settings.data / TLS, settings.host)
 
 
-async def _clock(gateway: Gateway, settings: Settings) -> None:
-    """Makes the streams' jobs, and writes the broker's files when they are stale."""
-    port = settings.broker.port if settings.broker else _BROKER_PORT
+def _gate(gateway: Gateway, broker: Broker, certificate: Path, key: Path) -> BrokerGate:
+    """Whom the broker lets in; ready before the broker's configuration is there."""
+    files = gateway.broker_files
+    gate = BrokerGate(gateway.access, files.socket, files.password)
+    files.write(plugin_path(), broker.port, certificate, key)
+    return gate
 
-    def tick() -> None:
-        gateway.jobs.tick(time.time())
 
-    def write() -> None:
-        if gateway.broker_files.stale.is_set():
-            gateway.broker_files.write(settings.data / TLS, port)
-
+async def _clock(gateway: Gateway) -> None:
+    """Makes the streams' jobs."""
     while True:
-        for step in (tick, write):
-            try:
-                await asyncio.to_thread(step)
-            except Exception as error:  # a full disk, say: the next round may be luckier
-                log.error("clock", step=step.__name__, error=repr(error))
+        try:
+            await asyncio.to_thread(gateway.jobs.tick, time.time())
+        except Exception as error:  # a full disk, say: the next round may be luckier
+            log.error("clock", error=repr(error))
         await asyncio.sleep(_TICK_SECONDS)
 
 

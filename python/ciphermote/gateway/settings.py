@@ -11,13 +11,12 @@ from ciphermote.gateway.blobs import SEGMENT_BYTES
 
 @dataclass(frozen=True)
 class Broker:
-    """The MQTT broker that devices publish to. user, password_file: the gateway's own there."""
+    """The MQTT broker that devices publish to. ca: the authority of its certificate; None: its certificate is
+    the gateway's own."""
 
     host: str
     port: int = 8883
     ca: Path | None = None
-    user: str = "gateway"
-    password_file: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ciphermote.errors import KeyFileError
 from ciphermote.files import read_bounded, write_atomically
+from ciphermote.gateway.settings import Broker
 
 CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.pem", "server.pem", "server.key"
 _YEARS = 10
@@ -88,6 +89,19 @@ def check_pair(certificate: Path, key: Path) -> None:
     except ssl.SSLError as error:
         reason = (error.reason or "refused").replace("_", " ").lower()
         raise KeyFileError(f"{certificate} cannot be served with ({reason}): give another one.") from None
+
+
+def broker_trust(broker: Broker, certificate: Path) -> ssl.SSLContext:
+    """How the gateway knows its broker: by that one's authority, or, if none is named, because it has the
+    gateway's own certificate, whatever names are in that."""
+    if broker.ca is not None:
+        return ssl.create_default_context(cafile=broker.ca)
+    leaf = x509.load_pem_x509_certificates(_content(certificate))[0]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=leaf.public_bytes(serialization.Encoding.PEM).decode())
+    return context
 
 
 def _content(path: Path) -> bytes:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom a broker lets in: the plugin that Mosquitto loads (python/src/broker.c) asks the gateway at each
+connection, and several times a second whose tokens have ended since, and disconnects those.
+
+It asks over a local socket in the gateway's own folder, which nobody else can open. The answers come from
+threads, so that a busy event loop keeps no broker waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import importlib.util
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+from ciphermote.errors import KeyFileError
+from ciphermote.gateway.access import Access
+from ciphermote.gateway.broker_files import GATEWAY_USER
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.refusals import Refusal
+
+_QUESTION_BYTES = 65536
+_MOST_ENDED = 500
+"""Users in an answer, whose names have at most 92 bytes each."""
+_OVERLAP_SECONDS = 2.0
+"""Of two looks for what has ended, in which a step of the clock may hide something."""
+_LONGEST_PATH = 107
+"""Bytes of a local socket's name."""
+
+
+def plugin_path() -> Path:
+    """The plugin that this package was built with. KeyFileError if it has none."""
+    found = importlib.util.find_spec("ciphermote.gateway._broker")
+    if found is None or found.origin is None:
+        raise KeyFileError(
+            "This build of Ciphermote has no plugin for Mosquitto, which is built on Linux: install it "
+            "there, or serve without --broker."
+        )
+    return Path(found.origin)
+
+
+class BrokerGate:
+    """Listens at path from its making until close. password: the gateway's own at the broker."""
+
+    def __init__(self, access: Access, path: Path, password: str) -> None:
+        self._access = access
+        self._password = password.encode()
+        self._links: set[socket.socket] = set()
+        self._unwelcome: set[str] = set()
+        self._lock = threading.Lock()
+        name = os.fsencode(path.absolute())
+        if len(name) > _LONGEST_PATH:
+            raise KeyFileError(
+                f"{path.absolute()} is too long for the name of a local socket, which has at most "
+                f"{_LONGEST_PATH} bytes: name a shorter directory (--data)."
+            )
+        path.unlink(missing_ok=True)
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind(name)
+        self._listening.listen()
+        threading.Thread(target=self._accept, name="broker-gate", daemon=True).start()
+
+    def close(self) -> None:
+        with self._lock:
+            for each in (self._listening, *self._links):
+                with contextlib.suppress(OSError):  # it is gone already
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
+
+    def turn_out(self, user: str) -> None:
+        """Have the broker disconnect a user, who may come back if the token still holds."""
+        with self._lock:
+            self._unwelcome.add(user)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                link, _ = self._listening.accept()
+            except OSError:  # closed
+                return
+            with self._lock:
+                self._links.add(link)
+            threading.Thread(target=self._serve, args=(link,), name="broker-gate", daemon=True).start()
+
+    def _serve(self, link: socket.socket) -> None:
+        """One broker's questions."""
+        ended = _Ended(self._access)
+        try:
+            while question := link.recv(_QUESTION_BYTES):
+                link.send(self._answer(question, ended))
+        except (OSError, ValueError):
+            pass  # it is gone, or speaks another language: it may connect again
+        except Exception as error:
+            log.error("broker gate", error=repr(error))
+        finally:
+            with self._lock:
+                self._links.discard(link)
+            link.close()
+
+    def _answer(self, question: bytes, ended: _Ended) -> bytes:
+        if question[:1] == b"R":
+            users = ended.users(int(question[1:]) / 1000)
+            with self._lock:
+                while self._unwelcome and len(users) < _MOST_ENDED:
+                    users.append(self._unwelcome.pop())
+            return "\n".join(["R", *users]).encode()
+        if question[:1] != b"C":
+            raise ValueError("neither a connection nor what has ended")
+        user, _, rest = question[1:].partition(b"\n")
+        password, _, address = rest.rpartition(b"\n")
+        return b"y" if self._lets_in(user.decode(), password, address.decode()) else b"n"
+
+    def _lets_in(self, user: str, password: bytes, address: str) -> bool:
+        if user == GATEWAY_USER:
+            return hmac.compare_digest(password, self._password)
+        try:
+            found = self._access.of_token(password.decode(errors="replace"))
+        except Refusal as refusal:
+            log.warning("refused by the broker", user=user, address=address, reason=refusal.name)
+            return False
+        if found.broker_user != user:
+            log.warning(
+                "refused by the broker", user=user, address=address, reason="other-user", **found.named
+            )
+            return False
+        log.info("let in by the broker", address=address, **found.named)
+        return True
+
+
+class _Ended:
+    """Whose tokens have ended, for one link: each once."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._since: float | None = None
+        self._told: set[str] = set()
+
+    def users(self, age: float) -> list[str]:
+        """Since this was last called, or for the first time: since so many seconds ago, when another gateway
+        process was."""
+        now = time.time()
+        since = (now - age if self._since is None else min(self._since, now)) - _OVERLAP_SECONDS
+        found = dict(self._access.ended(since, now))
+        fresh = [token for token in found if token not in self._told]
+        told, left = fresh[:_MOST_ENDED], fresh[_MOST_ENDED:]
+        self._told = found.keys() - set(left)
+        self._since = since + _OVERLAP_SECONDS if left else now
+        return [found[token] for token in told]

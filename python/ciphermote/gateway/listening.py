@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which connections the gateway takes, before it reads a byte of them: an address may have as many as are
+free, which leaves the others theirs, and new ones are preferred to those that say nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import resource
+import socket
+import ssl
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+
+from ciphermote.gateway.logs import log
+
+MOST_CONNECTIONS = 10_000
+HANDSHAKE_SECONDS = 20.0
+_MOST_FILES = 65_536
+_OWN_FILES = 256
+"""Of the gateway itself: its database, once for each thread, segments, workers."""
+_LOG_SECONDS = 1.0
+_LOGGED_ADDRESSES = 10
+_AGAIN_SECONDS = 0.1
+_BACKLOG = 2048
+
+
+def room_for_connections() -> int:
+    """How many the process may have open, once it may open as many files as it can be allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    files = _MOST_FILES if soft == resource.RLIM_INFINITY else soft
+    return min(MOST_CONNECTIONS, files - min(_OWN_FILES, files // 2))
+
+
+class Connections:
+    """Those that are open, by address, and which of them are still without a handshake. Each is known by its
+    socket."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._addresses: dict[socket.socket, str] = {}
+        self._open: Counter[str] = Counter()
+        self._silent: dict[str, OrderedDict[socket.socket, None]] = {}
+
+    def of(self, address: str) -> int:
+        return self._open[address]
+
+    def add(self, connection: socket.socket, address: str) -> socket.socket | None:
+        """Take one in. What has to go for it: None, the oldest of the same address that is without a
+        handshake, or itself."""
+        goes = None
+        if self._open[address] >= self._most - len(self._addresses):
+            silent = self._silent.get(address)
+            if not silent:
+                return connection
+            goes = next(iter(silent))
+            self.remove(goes)
+        self._addresses[connection] = address
+        self._open[address] += 1
+        self._silent.setdefault(address, OrderedDict())[connection] = None
+        return goes
+
+    def has_spoken(self, connection: socket.socket) -> None:
+        """Its handshake is complete."""
+        address = self._addresses.get(connection)
+        silent = self._silent.get(address) if address is not None else None
+        if address is not None and silent is not None:
+            silent.pop(connection, None)
+            if not silent:
+                del self._silent[address]
+
+    def remove(self, connection: socket.socket) -> None:
+        """It has gone; once or more often."""
+        self.has_spoken(connection)
+        address = self._addresses.pop(connection, None)
+        if address is not None:
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
+
+
+class Turned:
+    """Logs whom the gateway turned away, together: a line for an address and second, however many there
+    were."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def count(self, what: str, address: str) -> None:
+        if not self._counts:
+            asyncio.get_running_loop().call_later(_LOG_SECONDS, self._log)
+        self._counts[what, address] += 1
+
+    def _log(self) -> None:
+        for (what, address), count in self._counts.most_common(_LOGGED_ADDRESSES):
+            log.warning(what, address=address, connections=count, open=self._connections.of(address))
+        if len(self._counts) > _LOGGED_ADDRESSES:
+            log.warning("and of other addresses", addresses=len(self._counts) - _LOGGED_ADDRESSES)
+        self._counts.clear()
+
+
+class Listener:
+    """Accepts connections and gives each its protocol once its handshake is complete. It is closed and waited
+    for as asyncio's Server is."""
+
+    def __init__(
+        self, sockets: list[socket.socket], protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._protocol = protocol
+        self._tls = tls
+        self.connections = Connections(room_for_connections())
+        self._turned = Turned(self.connections)
+        self._beginning: set[asyncio.Task[None]] = set()
+        self._accepting = [self._loop.create_task(self._accept(each)) for each in sockets]
+
+    def close(self) -> None:
+        for task in (*self._accepting, *self._beginning):
+            task.cancel()
+
+    async def wait_closed(self) -> None:
+        await asyncio.gather(*self._accepting, *self._beginning, return_exceptions=True)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        with listening:
+            await self._accept_all(listening)
+
+    async def _accept_all(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                connection, place = await self._loop.sock_accept(listening)
+            except OSError as error:  # no more files, or the client has gone already
+                log.error("no connection can be taken", error=str(error))
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            address = network_of(place[0])
+            goes = self.connections.add(connection, address)
+            if goes is connection:
+                self._turned.count("connections refused", address)
+                connection.close()
+                continue
+            if goes is not None:
+                self._turned.count("silent connections dropped", address)
+                with suppress(OSError):
+                    goes.shutdown(socket.SHUT_RDWR)  # which ends its handshake, and that closes it
+            task = self._loop.create_task(self._begin(connection, address))
+            self._beginning.add(task)
+            task.add_done_callback(self._beginning.discard)
+
+    async def _begin(self, connection: socket.socket, address: str) -> None:
+        def left() -> None:
+            self.connections.remove(connection)
+
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: _telling(self._protocol(), left),
+                connection,
+                ssl=self._tls,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            )
+            self.connections.has_spoken(connection)
+        except OSError:  # also what TLS objects to, and time that is up
+            self._turned.count("connections without a handshake", address)
+            left()
+
+
+def _telling(protocol: asyncio.Protocol, left: Callable[[], None]) -> asyncio.Protocol:
+    """A protocol that also tells when its connection has gone."""
+    lost = protocol.connection_lost
+
+    def connection_lost(error: Exception | None) -> None:
+        left()
+        lost(error)
+
+    protocol.connection_lost = connection_lost  # type: ignore[assignment,method-assign]
+    return protocol
+
+
+def network_of(address: str) -> str:
+    """What counts as one: an IPv4 address, or of IPv6 the network that a customer has."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, which would take connections until there are no more files."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.lifespan.startup()
+        config = self.config
+        assert config.ssl is not None
+
+        def protocol() -> asyncio.Protocol:
+            made: Any = config.http_protocol_class
+            found: asyncio.Protocol = made(
+                config=config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+            return found
+
+        listening = sockets or _bound(config.host, config.port)
+        self.servers = [Listener(listening, protocol, config.ssl)]  # type: ignore[list-item]
+        self.started = True
+
+
+def _bound(host: str, port: int) -> list[socket.socket]:
+    """At each address of a name that this machine has. OSError if there is none."""
+    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    found, failure = [], None
+    for family, _, _, _, address in places:
+        try:
+            found.append(socket.create_server(address, family=family, backlog=_BACKLOG))
+        except OSError as error:  # of a name for IPv4 and IPv6, on a machine that has one of them
+            failure = error
+    if not found and failure is not None:
+        raise failure
+    for each in found:
+        each.setblocking(False)
+    return found

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows that a fleet's devices should have sent and that have not come: what shows that somebody silences
+them, which receipts that are missing show to the devices alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.metrics import Metrics
+
+_SECONDS = 30.0
+_LEAST_SHARE = 20
+"""One counting is followed by so many times its own duration."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Of active devices. skipped: windows of lower numbers than one that has come; overdue: how many more
+    there would be by now, had each device gone on as it has since it was enrolled. One is not overdue."""
+
+    tenant: str
+    fleet: str
+    skipped: int
+    overdue: int
+
+
+def missing_windows(database: Database, now: float) -> list[Missing]:
+    """Of each fleet that has devices."""
+    rows = database.connection.execute(
+        """
+        WITH active AS (
+            SELECT d.id, d.fleet, max(d.newest_window + 1 - d.oldest, 0) AS begun, d.oldest, d.last_seen,
+                max((d.last_seen - d.created) / (d.newest_window + 1),
+                    3600.0 / (f.definition ->> 'windows_per_hour')) AS every
+            FROM devices d JOIN fleets f ON f.id = d.fleet WHERE d.state = 'active'
+        )
+        SELECT t.name AS tenant, f.name AS fleet,
+            coalesce(sum(begun - (
+                SELECT count(*) FROM windows w WHERE w.device = active.id AND w.number >= active.oldest
+            )), 0) AS skipped,
+            coalesce(sum(
+                CASE WHEN begun > 0 THEN max(CAST((? - last_seen) / every AS INTEGER) - 1, 0) END
+            ), 0) AS overdue
+        FROM active JOIN fleets f ON f.id = active.fleet JOIN tenants t ON t.id = f.tenant
+        GROUP BY f.id
+        """,
+        (now,),
+    )
+    return [Missing(*row) for row in rows]
+
+
+async def count_missing(database: Database, metrics: Metrics) -> None:
+    """Until it is cancelled."""
+    while True:
+        started = time.monotonic()
+        try:
+            found = await asyncio.to_thread(missing_windows, database, time.time())
+        except Exception as error:  # a busy database, say: the next one may be luckier
+            log.error("missing windows", error=repr(error))
+        else:
+            metrics.windows_missing.clear()  # of fleets that are gone
+            for each in found:
+                for why, count in (("skipped", each.skipped), ("overdue", each.overdue)):
+                    metrics.windows_missing.labels(each.tenant, each.fleet, why).set(count)
+        await asyncio.sleep(max(_SECONDS, _LEAST_SHARE * (time.monotonic() - started)))
