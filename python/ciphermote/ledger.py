@@ -5,7 +5,9 @@ A device's counter never repeats, so a counter that comes again is a copy: an at
 read twice. The ledger is an SQLite database: a transaction is open from the check of a reading until what
 is made of it is on the disk, so that processes take turns, no entry is lost, and after a crash or a failed
 write the same frames may simply be taken in again. It keeps the newest readings of each device and refuses
-what is older, so it stays small.
+what is older, so it stays small: as many counters as its window has, or, of readings numbered by the clock, a
+week of them. A number far ahead of what may come is held back, or one wrong clock or forged frame would make
+all later readings old ones.
 
 What it cannot do: it forgets with its file, knows nothing of another ledger's readings, and tells no forged
 frame from a device's (docs/security.md).
@@ -18,6 +20,7 @@ import os
 import re
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +28,7 @@ from typing import TYPE_CHECKING, Self
 
 from ciphermote.errors import KeyFileError, ParameterError, ReplayError
 from ciphermote.files import sync_directory
+from ciphermote.opener import Opener
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameSet
@@ -33,13 +37,30 @@ LEDGER_FILE = "readings.ledger"
 """Its name beside the keys."""
 
 WINDOW = 1024
+CLOCK_BEGINS = 10**18
+"""From here on counters are nanoseconds since 1970, of 2001 and later, as encrypt numbers readings: no device
+counts so far. Both kinds come from one sender's key without disturbing each other."""
+CLOCK_WINDOW = 7 * 86_400 * 10**9
+CLOCK_AHEAD = 86_400 * 10**9
+MOST_JUMP = 2**31
+"""As a gateway's."""
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _APPLICATION_AT = 68
 _APPLICATION = b"CMLD"
 _APPLICATION_ID = int.from_bytes(_APPLICATION, "big")
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 60.0
+_FLOORS = """
+CREATE TABLE floors (
+    key_id TEXT NOT NULL,
+    device TEXT NOT NULL,
+    by_clock INTEGER NOT NULL,
+    counter TEXT NOT NULL,
+    PRIMARY KEY (key_id, device, by_clock)
+) WITHOUT ROWID;
+"""
+"""Counters up to which readings are too old to tell. They never fall, even if this computer's clock does."""
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION_ID};
 PRAGMA user_version = {_VERSION};
@@ -51,7 +72,7 @@ CREATE TABLE readings (
     PRIMARY KEY (key_id, device, counter)
 ) WITHOUT ROWID;
 CREATE INDEX readings_by_digest ON readings (digest);
-"""
+{_FLOORS}"""
 """Key ids and counters have 16 hexadecimal digits, which sort as they do: SQLite's integers are signed."""
 
 
@@ -73,8 +94,9 @@ class CounterLedger:
     """Remembers which readings were taken in; a context manager that closes its file.
 
     path: the file, which is made if it is not there; None: memory, forgotten with the object. window: how
-    many counters below a device's newest are told apart; older ones count as seen. KeyFileError if the file
-    is damaged, is none of ours, or cannot be opened.
+    many counters below a device's newest are told apart; older ones count as seen. Readings numbered by the
+    clock have a window of CLOCK_WINDOW nanoseconds instead. KeyFileError if the file is damaged, is none of
+    ours, or cannot be opened.
     """
 
     def __init__(self, path: str | Path | None = None, window: int = WINDOW) -> None:
@@ -82,6 +104,7 @@ class CounterLedger:
             raise ParameterError(f"A ledger's window of {window} remembers nothing: give 1 or more.")
         self._path = None if path is None else Path(path)
         self._window = window
+        self._opener = Opener("The ledger")
         with self._sentences():
             if self._path is None:
                 self._database = _connect(":memory:")
@@ -105,24 +128,30 @@ class CounterLedger:
         self.close()
 
     def close(self) -> None:
-        self._database.close()
+        if self._opener.is_here:  # SQLite's connections are not carried over a fork, nor closed behind it
+            self._database.close()
 
     @contextlib.contextmanager
-    def taking(self, sets: Iterable[FrameSet], device: str = "", *, again: bool = False) -> Iterator[None]:
+    def taking(
+        self, sets: Iterable[FrameSet], device: str = "", *, again: bool = False, ahead: bool = False
+    ) -> Iterator[None]:
         """Take readings in: within the block, write what is made of them; they are noted when it ends, and if
         it fails they are not.
 
         device: whose counters these are, where several devices share a key. again: readings noted before are
-        taken once more, if they are the very same. ReplayError, before the block begins, if one was noted
-        before or is too old to tell; KeyFileError if the ledger cannot be used.
+        taken once more, if they are the very same. ahead: so are readings whose numbers are far ahead: over
+        MOST_JUMP counters beyond the device's newest, or CLOCK_AHEAD nanoseconds beyond this computer's
+        clock. ReplayError, before the block begins, if one was noted before, is too old to tell or is far
+        ahead; KeyFileError if the ledger cannot be used.
         """
+        self._opener.check()
         check_device(device)
         with self._sentences():
             self._database.execute("BEGIN IMMEDIATE")
         try:
             with self._sentences():
                 for frames in sets:
-                    self._take(frames, device, again)
+                    self._take(frames, device, again, ahead)
             yield
             with self._sentences():
                 self._database.execute("COMMIT")
@@ -131,7 +160,7 @@ class CounterLedger:
                 self._database.execute("ROLLBACK")
             raise
 
-    def _take(self, frames: FrameSet, device: str, again: bool) -> None:
+    def _take(self, frames: FrameSet, device: str, again: bool, ahead: bool) -> None:
         head = frames.header
         owner = f"{head.key_id:016x}", device
         counter, digest = f"{head.counter:016x}", frames.digest()
@@ -159,23 +188,66 @@ class CounterLedger:
                 f"{who[0].upper()}{who[1:]} was taken in before from {name}: these frames may be a replay, "
                 "so drop them, or name the device that they are of (--device)."
             )
-        newest = self._database.execute(
-            "SELECT max(counter) FROM readings WHERE key_id = ? AND device = ?", owner
-        ).fetchone()[0]
-        highest = -1 if newest is None else int(newest, 16)
-        if head.counter <= highest - self._window:
+        by_clock = head.counter >= CLOCK_BEGINS
+        newest, floor = self._newest(owner, by_clock), self._floor(owner, by_clock)
+        if head.counter <= floor:
             raise ReplayError(
-                f"{who[0].upper()}{who[1:]} is {self._window} or more behind the newest ({highest}), too old "
-                "to tell from a replay: adapt files oldest first, or give the sender a name of its own "
-                "(--device)."
+                f"{who[0].upper()}{who[1:]} is {self._span(by_clock)} or more behind the newest ({newest}), "
+                "too old to tell from a replay: adapt files oldest first, or give the sender a name of its "
+                "own (--device)."
+            )
+        now = time.time_ns()
+        if by_clock and head.counter > now + CLOCK_AHEAD and not ahead:
+            raise ReplayError(
+                f"{who[0].upper()}{who[1:]} is numbered by a clock that is "
+                f"{(head.counter - now) / 86_400e9:,.0f} days ahead of this computer's: it is held back; see "
+                "which clock is wrong, or accept it (--ahead)."
+            )
+        if not by_clock and newest >= 0 and head.counter > newest + MOST_JUMP and not ahead:
+            raise ReplayError(
+                f"{who[0].upper()}{who[1:]} is more than 2^31 ahead of the newest ({newest}): it is held "
+                "back, for all that the sender numbers lower would be too old; see that its counter is "
+                "right, or accept it (--ahead)."
             )
         self._database.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*owner, counter, digest))
-        oldest = max(head.counter, highest) - self._window
-        if oldest >= 0:
-            self._database.execute(
-                "DELETE FROM readings WHERE key_id = ? AND device = ? AND counter <= ?",
-                (*owner, f"{oldest:016x}"),
-            )
+        top = max(head.counter, newest)
+        self._raise_floor(
+            owner, by_clock, floor, min(top, now) - CLOCK_WINDOW if by_clock else top - self._window
+        )
+
+    def _span(self, by_clock: bool) -> str:
+        return f"{CLOCK_WINDOW // 86_400_000_000_000} days" if by_clock else str(self._window)
+
+    def _newest(self, owner: tuple[str, str], by_clock: bool) -> int:
+        """The highest counter noted; -1 if there is none. ValueError, TypeError if one is no number."""
+        first, last = _range(by_clock)
+        where = "FROM readings WHERE key_id = :key AND device = :device"
+        found = self._database.execute(
+            f"SELECT (SELECT max(counter) {where} AND counter >= :first AND counter <= :last), "
+            f"(SELECT min(counter) {where}), (SELECT max(counter) {where})",
+            {"key": owner[0], "device": owner[1], "first": first, "last": last},
+        ).fetchone()
+        newest, *_ = (-1 if counter is None else int(counter, 16) for counter in found)
+        return newest
+
+    def _floor(self, owner: tuple[str, str], by_clock: bool) -> int:
+        """The highest counter that is too old to tell; -1 if there is none."""
+        found = self._database.execute(
+            "SELECT counter FROM floors WHERE key_id = ? AND device = ? AND by_clock = ?", (*owner, by_clock)
+        ).fetchone()
+        return -1 if found is None else int(found[0], 16)
+
+    def _raise_floor(self, owner: tuple[str, str], by_clock: bool, floor: int, wanted: int) -> None:
+        first, _ = _range(by_clock)
+        if wanted <= floor or f"{max(wanted, 0):016x}" < first:
+            return
+        self._database.execute(
+            "INSERT OR REPLACE INTO floors VALUES (?, ?, ?, ?)", (*owner, by_clock, f"{wanted:016x}")
+        )
+        self._database.execute(
+            "DELETE FROM readings WHERE key_id = ? AND device = ? AND counter >= ? AND counter <= ?",
+            (*owner, first, f"{wanted:016x}"),
+        )
 
     def _check(self) -> None:
         """Whether the file is a ledger, of the version that this package reads."""
@@ -185,11 +257,35 @@ class CounterLedger:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if application_id != _APPLICATION_ID:
             raise sqlite3.DatabaseError("another application's")
-        if version != _VERSION:
+        if version == 1:
+            self._migrate()
+        elif version != _VERSION:
             raise KeyFileError(
                 f"The ledger {self._path} is of version {version} and this package reads {_VERSION}: update "
                 "the package."
             )
+
+    def _migrate(self) -> None:
+        """Note the floors that version 1 worked out from the newest reading of a sender."""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            if self._database.execute("PRAGMA user_version").fetchone() == (1,):
+                self._database.execute(_FLOORS)
+                for *owner, newest in self._database.execute(
+                    "SELECT key_id, device, max(counter) FROM readings GROUP BY key_id, device"
+                ).fetchall():
+                    floor = int(newest, 16) - WINDOW
+                    for by_clock in (False, True):
+                        first, last = _range(by_clock)
+                        row = (*owner, by_clock, min(f"{max(floor, 0):016x}", last))
+                        if floor >= 0 and row[-1] >= first:
+                            self._database.execute("INSERT INTO floors VALUES (?, ?, ?, ?)", row)
+                self._database.execute(f"PRAGMA user_version = {_VERSION}")
+            self._database.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+            raise
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -198,7 +294,7 @@ class CounterLedger:
         except sqlite3.OperationalError as error:
             raise KeyFileError(
                 f"The ledger {self._path} cannot be used ({error}), and without it replays go unnoticed: "
-                "make room, wait for other processes, or name another ledger (--ledger)."
+                f"{_what_to_do(str(error))}."
             ) from None
         except OSError as error:
             raise KeyFileError(
@@ -210,6 +306,21 @@ class CounterLedger:
                 f"The ledger {self._path} is damaged, or is not a ledger: restore it from a copy, or "
                 "replays go unnoticed."
             ) from None
+
+
+def _what_to_do(error: str) -> str:
+    """About an error of SQLite's."""
+    if "locked" in error or "busy" in error:
+        return f"another process has held it for {_BUSY_SECONDS:g} s, so wait until it has ended"
+    if "full" in error:
+        return "make room on its disk"
+    return "see that you may read and write it and its directory, or name another ledger (--ledger)"
+
+
+def _range(by_clock: bool) -> tuple[str, str]:
+    """The first and last counter of a kind."""
+    first, last = (CLOCK_BEGINS, 2**64 - 1) if by_clock else (0, CLOCK_BEGINS - 1)
+    return f"{first:016x}", f"{last:016x}"
 
 
 def _connect(path: str | Path) -> sqlite3.Connection:

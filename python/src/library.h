@@ -16,6 +16,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -79,7 +81,10 @@ using NewWords = nb::ndarray<nb::numpy, uint32_t>;
 /* A failed call. */
 struct StatusError : std::runtime_error {
     cm_status status;
-    explicit StatusError(cm_status s) : std::runtime_error(cm_status_text(s)), status(s)
+    explicit StatusError(cm_status s) : StatusError(s, cm_status_text(s))
+    {
+    }
+    StatusError(cm_status s, const char *sentence) : std::runtime_error(sentence), status(s)
     {
     }
     /* The status as status.h writes it. */
@@ -353,6 +358,14 @@ class Platform
     {
         return {draw, read, write, this};
     }
+    /* Behind a fork, two processes would use each counter. */
+    void expect_opener() const
+    {
+        if (getpid() != opener_) {
+            throw StatusError(CM_ERR_COUNTER, "The device was opened by another process, before a fork: open "
+                                              "it in the process that uses it.");
+        }
+    }
     /* A callable's exception becomes the call's. */
     void throw_again()
     {
@@ -407,6 +420,7 @@ class Platform
     nb::object random_;
     nb::object counter_read_;
     nb::object counter_write_;
+    pid_t opener_ = getpid();
     std::exception_ptr error_;
 };
 
@@ -545,6 +559,7 @@ class Device : public Platform
 
     template <typename Encrypt> nb::bytes run(const std::string &format, cm_xof_kind xof, Encrypt encrypt)
     {
+        expect_opener();
         std::vector<uint8_t> out;
         std::vector<uint64_t> arena(CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_CONFIG_MAX_LOG2_N,
                                                                    CM_SLOTS_COMPLEX, CM_FIXED_63, 0) /

@@ -236,6 +236,7 @@ class CompactDevice : public Platform
     std::tuple<std::vector<nb::bytes>, uint64_t> encrypt(const Values16 &values, size_t first,
                                                          uint64_t window)
     {
+        expect_opener();
         if (values.shape(0) > UINT16_MAX || first > UINT16_MAX) {
             throw StatusError(CM_ERR_TOO_MANY);
         }

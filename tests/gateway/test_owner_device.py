@@ -11,13 +11,23 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import D
-from ciphermote.errors import GatewayError, KeyFileError, MismatchError, ParameterError
+from ciphermote.errors import (
+    GatewayError,
+    KeyFileError,
+    MismatchError,
+    ParameterError,
+    ValueRangeError,
+)
 from ciphermote.fleet import Attachment, Computation, FleetDevice, GatewayClient, decrypt, enroll, fetch
 from ciphermote.receipts import Receipt, Verdict
 from gateway_support import SET, Server
@@ -167,21 +177,90 @@ def test_a_gateway_that_is_away_is_waited_for(server: Server, keys: Path, tmp_pa
         assert client.progress("away").windows == 4
 
 
-def test_a_damaged_window_does_not_hold_the_others_up(server: Server, keys: Path, tmp_path: Path) -> None:
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_damaged_window_is_set_aside_and_holds_no_other_up(
+    server: Server, keys: Path, tmp_path: Path
+) -> None:
     enrolled(server, keys, tmp_path, "damaged")
     with opened(tmp_path) as device:
+        numbers = [device.put([value]) for value in range(3)]
+        first = min((tmp_path / "d.state" / "windows").iterdir())
+        damage(first)
+        assert device.deliver(seconds=60) == 0
+        assert "damaged" in str(device.last_error)
+        assert list(device.refused) == numbers[:1]
+        assert device.deliver() == 0 and device.last_error is None
+    aside = tmp_path / "d.state" / "refused" / first.name
+    with opened(tmp_path) as device:
+        assert device.waiting == 0
+        assert "The window is damaged" in device.refused[numbers[0]], "the reason is kept"
+    aside.rename(first)
+    damage(first)
+    with opened(tmp_path) as device:
+        assert (device.waiting, device.refused, device.deliver()) == (1, {}, 0)
+
+
+def refusing(numbers: dict[float, tuple[int, str]]) -> Callable[..., bytes | None]:
+    """GatewayClient.deliver, which refuses windows measured then, with this status and name."""
+    real = GatewayClient.deliver
+
+    def deliver(self: GatewayClient, fleet: str, data: bytes, measured: float | None = None) -> bytes | None:
+        if measured in numbers:
+            status, name = numbers[measured]
+            raise GatewayError("No.", name, status)
+        return real(self, fleet, data, measured)
+
+    return deliver
+
+
+@pytest.mark.parametrize(("status", "name", "aside"), [(422, "invalid", True), (409, "held", False)])
+def test_a_window_that_is_refused_delays_no_later_one(
+    server: Server,
+    keys: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    name: str,
+    aside: bool,
+) -> None:
+    """Neither one that is refused for good nor one that may be taken later, however long its pauses are."""
+    enrolled(server, keys, tmp_path, f"refuses-{name}")
+    monkeypatch.setattr("ciphermote.fleet.device._FIRST_WAIT", 300.0)
+    monkeypatch.setattr(GatewayClient, "deliver", refusing({1.0: (status, name)}))
+    with opened(tmp_path) as device:
+        device.start()
+        refused = device.put([1.0], measured=1.0)
+        deadline = time.monotonic() + 30
+        while not device.last_error:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         for value in range(3):
             device.put([value])
-        first = min((tmp_path / "d.state" / "windows").iterdir())
-        content = bytearray(first.read_bytes())
-        content[200] ^= 1
-        first.write_bytes(content)
-        assert device.deliver() == 1
-        assert "damaged" in str(device.last_error)
-    content[200] ^= 1
-    first.write_bytes(content)
+            while device.waiting > (0 if aside else 1):
+                assert time.monotonic() < deadline, device.last_error
+                time.sleep(0.01)
+        assert device.refused == ({refused: "No."} if aside else {})
+        assert device.tries == 4, "and it is not tried for nothing"
+
+
+@pytest.mark.parametrize("measured", [float("nan"), float("inf"), -1.0, 1e12, "1.0", True, None])
+def test_a_time_that_no_gateway_takes_is_refused_before_anything_is_kept(
+    server: Server, keys: Path, tmp_path: Path, measured: Any
+) -> None:
+    if not (tmp_path / "d.json").exists():
+        enrolled(server, keys, tmp_path, f"times-{uuid.uuid4().hex[:8]}")
     with opened(tmp_path) as device:
-        assert (device.waiting, device.deliver()) == (1, 0)
+        if measured is None:
+            assert device.put([1.0], measured=measured) == device.put([1.0], measured=np.float32(5)) - 1
+        else:
+            with pytest.raises(ValueRangeError, match="seconds since 1970"):
+                device.put([1.0], measured=measured)
+            assert device.waiting == 0
 
 
 def test_a_directory_is_of_one_process_one_device_and_one_epoch(
@@ -213,4 +292,4 @@ def test_a_directory_is_of_one_process_one_device_and_one_epoch(
 
 def test_the_help_names_what_tells_how_it_goes() -> None:
     shown = pydoc.render_doc(FleetDevice, renderer=pydoc.plaintext)
-    assert all(f"{name}: " in shown for name in ("waiting", "last_error", "tries"))
+    assert all(f"{name}: " in shown for name in ("waiting", "refused", "last_error", "tries"))

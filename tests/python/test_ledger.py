@@ -33,8 +33,10 @@ def reading(counter: int, key_id: int = 1, value: int = 0) -> FrameSet:
     return FrameSet(header, np.full((2, 1, PARMS.n), value, dtype=np.uint32))
 
 
-def take(ledger: CounterLedger, *sets: FrameSet, device: str = "", again: bool = False) -> None:
-    with ledger.taking(sets, device, again=again):
+def take(
+    ledger: CounterLedger, *sets: FrameSet, device: str = "", again: bool = False, ahead: bool = False
+) -> None:
+    with ledger.taking(sets, device, again=again, ahead=ahead):
         pass
 
 
@@ -83,10 +85,111 @@ def test_a_reading_too_old_to_tell_is_refused_and_the_ledger_stays_small() -> No
         take(ledger, reading(89))
     with pytest.raises(ReplayError, match="was taken in before"):
         take(ledger, reading(90))
-    take(ledger, reading(2**64 - 1))
-    assert count(ledger) == 1
+
+
+HOUR, DAY = 3_600 * 10**9, 86_400 * 10**9
+NOW = 1_800_000_000 * 10**9
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """This computer's, in nanoseconds since 1970: the first element."""
+    time = [NOW]
+    monkeypatch.setattr("ciphermote.ledger.time.time_ns", lambda: time[0])
+    return time
+
+
+def test_a_counter_far_ahead_is_held_back_and_locks_nobody_out(clock: list[int]) -> None:
+    """A forged one near 2^64, or one of another numbering, would make all that follow too old."""
+    ledger = CounterLedger()
+    take(ledger, reading(5))
+    for far in (5 + 2**31 + 1, 10**12, 2**64 - 1):
+        with pytest.raises(ReplayError, match=r"held back.*\(--ahead\)"):
+            take(ledger, reading(far))
+    take(ledger, reading(5 + 2**31), reading(6 + 2**31))
+    take(ledger, reading(10**12), ahead=True)
+    take(ledger, reading(10**12 - 1))
+    with pytest.raises(ReplayError, match="too old"):
+        take(ledger, reading(7 + 2**31))
+
+
+def test_the_first_counter_of_a_device_may_be_any(clock: list[int]) -> None:
+    ledger = CounterLedger()
+    take(ledger, reading(10**12))
+
+
+@pytest.mark.parametrize("back", [10**3, HOUR, 6 * DAY])
+def test_a_clock_that_was_set_back_locks_its_sender_out_of_nothing(clock: list[int], back: int) -> None:
+    ledger = CounterLedger()
+    before = [NOW - i for i in range(0, 3000, 2)]
+    take(ledger, *map(reading, before))
+    take(ledger, *(reading(counter - back - 1) for counter in before))
+    for counter in (before[7], before[7] - back - 1):
+        with pytest.raises(ReplayError, match="was taken in before"):
+            take(ledger, reading(counter))
+
+
+def test_a_clock_a_year_ahead_is_held_back_and_its_sender_goes_on_when_it_is_right(clock: list[int]) -> None:
+    ledger = CounterLedger()
+    with pytest.raises(ReplayError, match=r"365 days ahead of this computer's: it is held back"):
+        take(ledger, reading(NOW + 365 * DAY))
+    take(ledger, reading(NOW + HOUR))
+    take(ledger, reading(NOW + 365 * DAY), ahead=True)
+    take(ledger, reading(NOW))
     with pytest.raises(ReplayError, match="was taken in before"):
-        take(ledger, reading(2**64 - 1))
+        take(ledger, reading(NOW + 365 * DAY), ahead=True)
+
+
+def test_readings_by_the_clock_are_kept_for_a_week_and_forgotten_ones_stay_refused(clock: list[int]) -> None:
+    ledger = CounterLedger()
+    for day in range(30):
+        clock[0] = NOW + day * DAY
+        take(ledger, reading(clock[0]))
+    assert count(ledger) == 7
+    for clock[0] in (NOW + 29 * DAY, NOW + 28 * DAY):  # also if this computer's clock is set back
+        take(ledger, reading(NOW + 28 * DAY + clock[0] % 1000 + 1), again=True)
+        with pytest.raises(ReplayError, match="7 days or more behind the newest"):
+            take(ledger, reading(NOW + 22 * DAY))
+
+
+def test_readings_numbered_by_the_clock_and_by_a_counter_do_not_disturb_each_other(clock: list[int]) -> None:
+    ledger = CounterLedger(window=10)
+    for step in range(3):
+        take(ledger, reading(step), reading(NOW + step))
+    with pytest.raises(ReplayError, match="was taken in before"):
+        take(ledger, reading(0))
+
+
+VERSION_1 = """
+PRAGMA application_id = 1129139268;
+PRAGMA user_version = 1;
+CREATE TABLE readings (
+    key_id TEXT NOT NULL, device TEXT NOT NULL, counter TEXT NOT NULL, digest BLOB NOT NULL,
+    PRIMARY KEY (key_id, device, counter)
+) WITHOUT ROWID;
+CREATE INDEX readings_by_digest ON readings (digest);
+"""
+
+
+def test_a_ledger_of_version_1_is_taken_over_and_refuses_what_it_refused(
+    tmp_path: Path, clock: list[int]
+) -> None:
+    path = tmp_path / "ledger"
+    with sqlite3.connect(path) as database:
+        database.executescript(VERSION_1)
+        for device, counter in (("counts", 5000), ("clock", NOW), ("new", 7)):
+            row = (f"{1:016x}", device, f"{counter:016x}", reading(counter).digest() + device.encode())
+            database.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", row)
+    database.close()
+    for _ in range(2):
+        with CounterLedger(path) as ledger:
+            for device, counter in (("counts", 3976), ("clock", NOW - 1024), ("clock", 3)):
+                with pytest.raises(ReplayError, match="too old"):
+                    take(ledger, reading(counter), device=device)
+    with CounterLedger(path) as ledger:
+        take(ledger, reading(3977), device="counts")
+        take(ledger, reading(NOW - 1023), device="clock")
+        take(ledger, reading(0), device="new")
 
 
 def test_nothing_is_noted_if_what_is_made_of_it_fails(tmp_path: Path) -> None:
@@ -125,8 +228,8 @@ def test_damaged_ledgers_and_other_files_are_refused(tmp_path: Path) -> None:
         assert path.read_bytes() == content
     path.write_bytes(good)
     with sqlite3.connect(path) as database:
-        database.execute("PRAGMA user_version = 2")
-    with pytest.raises(KeyFileError, match="version 2"):
+        database.execute("PRAGMA user_version = 3")
+    with pytest.raises(KeyFileError, match="version 3"):
         CounterLedger(path)
 
 
@@ -158,11 +261,28 @@ def test_a_busy_ledger_is_waited_for_and_then_named(tmp_path: Path, monkeypatch:
     with CounterLedger(path) as first, CounterLedger(path) as second:
         with (
             first.taking([reading(1)]),
-            pytest.raises(KeyFileError, match=r"locked.*wait for other processes"),
+            pytest.raises(KeyFileError, match=r"locked.*wait until it has ended") as busy,
         ):
             take(second, reading(2))
+        assert "room" not in str(busy.value)
         take(second, reading(2))
         assert count(first) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("database is locked", "wait until it has ended"),
+        ("database table is locked", "wait until it has ended"),
+        ("database or disk is full", "make room on its disk"),
+        ("unable to open database file", "you may read and write it"),
+        ("disk I/O error", "name another ledger"),
+    ],
+)
+def test_each_fault_of_the_database_has_its_own_advice(error: str, words: str) -> None:
+    ledger = CounterLedger()
+    with pytest.raises(KeyFileError, match=words), ledger._sentences():
+        raise sqlite3.OperationalError(error)
 
 
 WORKER = """

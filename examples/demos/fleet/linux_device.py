@@ -42,8 +42,9 @@ def main(arguments: list[str]) -> int:
             while device.waiting and time.monotonic() < end:
                 time.sleep(0.1)
             print(json.dumps({"waiting": device.waiting, "tries": device.tries}), file=diary)
-            if device.waiting:
-                raise Error(f"{device.waiting} windows have no receipt: {device.last_error}")
+            if device.waiting or device.refused:
+                missing = device.waiting + len(device.refused)
+                raise Error(f"{missing} windows have no receipt: {device.last_error}")
     except Error as error:
         print(error, file=sys.stderr)
         return 1

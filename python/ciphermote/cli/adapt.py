@@ -11,7 +11,15 @@ import typer
 from ciphermote.cli.console import note
 from ciphermote.cli.files import ciphertext_of
 from ciphermote.cli.options import KeysArgument
-from ciphermote.cli.readings import AgainOption, LedgerOption, OutputOption, in_order, sets_of, take_in
+from ciphermote.cli.readings import (
+    AgainOption,
+    AheadOption,
+    LedgerOption,
+    OutputOption,
+    in_order,
+    sets_of,
+    take_in,
+)
 from ciphermote.errors import FrameError
 
 if TYPE_CHECKING:
@@ -62,6 +70,7 @@ def adapt(
     ] = "",
     ledger: LedgerOption = None,
     again: AgainOption = False,
+    ahead: AheadOption = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
 
@@ -105,6 +114,7 @@ def adapt(
         ledger or keys / LEDGER_FILE,
         device,
         again,
+        ahead,
         to=output,
         prefix=f"{device}-" if device else "",
         kind=ciphertext_of(store.parameters),

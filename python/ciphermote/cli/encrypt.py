@@ -75,8 +75,8 @@ def encrypt(
 
     **In:** numbers, and the directory of keys (its public part is enough, except with --key symmetric).
     **Out:** the frames of one reading, or with --rows of one for each row, in a file: public. Each reading
-    is numbered by the clock. `adapt` accepts them like a device's frames. If devices share these keys, give
-    each sender its own --device name there: otherwise the ledger takes lower numbers for old readings.
+    is numbered by the clock. `adapt` accepts them like a device's frames. If several senders share these
+    keys, give each its own --device name there: a week behind the newest, readings are too old to accept.
 
     Example:
 

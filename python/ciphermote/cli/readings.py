@@ -34,6 +34,13 @@ AgainOption = Annotated[
     bool,
     typer.Option("--again", help="Accept readings again that were accepted before, if they are identical."),
 ]
+AheadOption = Annotated[
+    bool,
+    typer.Option(
+        "--ahead",
+        help="Accept readings numbered far ahead of this computer's clock, or of the device's newest.",
+    ),
+]
 
 
 def sets_of(
@@ -66,6 +73,7 @@ def take_in(
     ledger: Path,
     device: str,
     again: bool,
+    ahead: bool,
     *,
     to: Path,
     prefix: str,
@@ -78,7 +86,7 @@ def take_in(
 
     names = [f"{prefix}reading{found.header.counter}.ct" for found in sets]
     before = 0
-    with CounterLedger(ledger) as taken, taken.taking(sets, device, again=again):
+    with CounterLedger(ledger) as taken, taken.taking(sets, device, again=again, ahead=ahead):
         several = len(sets) > 1 or to.is_dir()
         if several:
             to.mkdir(parents=True, exist_ok=True)

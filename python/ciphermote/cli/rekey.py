@@ -10,7 +10,15 @@ import typer
 
 from ciphermote.cli.files import ciphertext_of, read
 from ciphermote.cli.options import KeysArgument, ModulusOption
-from ciphermote.cli.readings import AgainOption, LedgerOption, OutputOption, in_order, sets_of, take_in
+from ciphermote.cli.readings import (
+    AgainOption,
+    AheadOption,
+    LedgerOption,
+    OutputOption,
+    in_order,
+    sets_of,
+    take_in,
+)
 from ciphermote.errors import about
 from ciphermote.files import MOST_FRAMES_BYTES
 
@@ -41,6 +49,7 @@ def rekey(
     ] = "",
     ledger: LedgerOption = None,
     again: AgainOption = False,
+    ahead: AheadOption = False,
 ) -> None:
     """Bring a device's readings under the owner's key, without any secret.
 
@@ -77,6 +86,7 @@ def rekey(
         ledger or keys / LEDGER_FILE,
         device,
         again,
+        ahead,
         to=output,
         prefix=f"{device or f'{key.source_id:016x}'}-",
         kind=ciphertext_of(store.parameters),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from ciphermote import _core, arguments
 from ciphermote.compact.keys import CompactKeys, Enrolment
 from ciphermote.errors import ValueRangeError
+from ciphermote.opener import Opener
 
 NEW_WINDOW = 2**64 - 1
 
@@ -24,7 +25,8 @@ class CompactDevice:
     """Encrypts values to packets of at most packet_bytes each.
 
     counter_read, counter_write: the device's persistent counter, 0 at first; what was written is there when
-    the write returns. random: so many random bytes. ParameterError for packets without room for a value.
+    the write returns. random: so many random bytes. ParameterError for packets without room for a value, and
+    for use in another process than the opener's.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class CompactDevice:
         counter_write: Callable[[int], object],
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
+        self._opener = Opener("The device")
         self._largest = enrolment.largest_value
         self._device = _core.CompactDevice(
             keys.set.id,
@@ -60,6 +63,7 @@ class CompactDevice:
         or the window again under its number. ValueRangeError for values that are no whole numbers, above what
         the device is enrolled for, or too many.
         """
+        self._opener.check()
         numbers = arguments.array(values, ValueRangeError)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or (numbers < 0).any():
             raise ValueRangeError("The values are not a list of whole numbers from 0 on: give those.")

@@ -19,6 +19,7 @@ import httpx
 
 from ciphermote import json_text, labels, number_text, seeded_keys
 from ciphermote.errors import FrameError, GatewayError, KeyFileError, MismatchError, ParameterError
+from ciphermote.opener import Opener
 from ciphermote.tags import TagKeys
 
 Kind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
@@ -161,6 +162,7 @@ class GatewayClient:
             raise ParameterError(
                 "The authority (--ca) holds no PEM certificate: give the gateway's."
             ) from None
+        self._opener = Opener("The connection to the gateway")
         headers = {"Authorization": f"Bearer {checked_token(token)}"}
         self._http = httpx.Client(base_url=self.url, verify=context, headers=headers, timeout=seconds)
 
@@ -173,7 +175,8 @@ class GatewayClient:
         self.close()
 
     def close(self) -> None:
-        self._http.close()
+        if self._opener.is_here:  # or it would end the opener's TLS sessions
+            self._http.close()
 
     # --- fleets ---------------------------------------------------------------------------------------------
 
@@ -203,6 +206,7 @@ class GatewayClient:
     def watch(self, fleet: str) -> Iterator[FleetProgress]:
         """The same as it changes, about once a second, until the gateway stops."""
         path = f"/v1/fleets/{_name(fleet)}/watch"
+        self._opener.check()
         try:
             with self._http.stream("GET", path) as response:
                 if not response.is_success:
@@ -366,6 +370,7 @@ class GatewayClient:
     # --- parts ----------------------------------------------------------------------------------------------
 
     def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        self._opener.check()
         try:
             response = self._http.request(method, path, **more)
         except httpx.HTTPError as error:

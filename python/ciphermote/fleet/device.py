@@ -4,7 +4,8 @@ until the gateway has given a receipt, and loses nothing if its process or its p
 
 A window is written to the device's directory, and synced, before put returns; it is sent with the same bytes
 however often it takes, so a gateway that has it already knows it; and it is removed only when a receipt under
-the device's own key says that these very bytes are kept. A counter is on the disk before it is used.
+the device's own key says that these very bytes are kept. A counter is on the disk before it is used. A window
+that no later attempt can deliver is set aside, with the reason, and delays no other.
 
 The directory belongs to one device in one epoch. Never restore it from a backup, nor copy it: its counter
 would go back, and the gateway quarantines what comes under a counter twice.
@@ -12,13 +13,16 @@ would go back, and the gateway quarantines what comes under a counter twice.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import math
 import os
 import random
 import struct
 import threading
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +51,7 @@ from ciphermote.fleet.attachments import about_writing, json_bytes, make_folder
 from ciphermote.fleet.client import GatewayClient
 from ciphermote.fleet.connections import Connection
 from ciphermote.keys.store import read_secret_file
+from ciphermote.opener import Opener
 from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import ParameterSet
 from ciphermote.provision import Provision
@@ -55,8 +60,9 @@ from ciphermote.tags import TAG_BYTES, TagKeys
 
 STATE_FILE = "device.json"
 WINDOWS = "windows"
+REFUSED = "refused"
 _FORMAT, _VERSION = "ciphermote-device", 1
-_SUFFIX = ".window"
+_SUFFIX, _REASON = ".window", ".txt"
 _MAGIC = b"CMWN"
 _HEAD = struct.Struct("<4sHHQQd")
 _PART = struct.Struct("<I")
@@ -65,9 +71,17 @@ _MOST_BYTES = 1 << 26
 _PACKET_BYTES = 2**16 - 1
 _COUNTER = slice(20, 28)  # in a full frame
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 300.0
+_LATEST = 1e11
+"""No gateway takes a later time."""
 _OF_THE_WINDOW = (400, 409, 413, 422)
 """Statuses of refusals that say nothing about other windows; and the name of another one."""
 _FORGED = "forged"
+_FOR_GOOD = ("malformed", "invalid", "too-large", "mixed", "given-up")
+"""Names of a gateway's refusals that the same bytes meet however often they are sent."""
+
+
+class _DamagedError(KeyFileError):
+    """A window that can never be sent."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,7 @@ class Waiting:
         """KeyFileError if they are damaged."""
         body, crc = data[:-_CRC_BYTES], data[-_CRC_BYTES:]
         if len(body) < _HEAD.size or _core.crc32c(body).to_bytes(_CRC_BYTES, "little") != crc:
-            raise KeyFileError("The window is damaged: see what happened to the device's disk.")
+            raise _DamagedError("The window is damaged: see what happened to the device's disk.")
         _, _, count, counter, _, measured = _HEAD.unpack_from(body)
         at = _HEAD.size + count * _PART.size
         parts = []
@@ -115,14 +129,17 @@ class _Lane(Protocol):
 class FleetDevice:
     """One device of a fleet, with a directory of its own.
 
-    Several threads may use it; one process at a time may. close it, or use it in a with block.
+    Several threads may use it; one process may, the one that opened it. close it, or use it in a with block.
 
         with FleetDevice("state", "device7.blob", "device7.json") as device:
             device.put([21.5, 40.2])
             device.deliver(seconds=60)
 
-    waiting: windows without a receipt. last_error: why the last try to deliver did not empty the directory;
-    None if it did. tries: how often windows have been sent, since this was opened.
+    waiting: windows without a receipt that are sent again. refused: by number, windows that were set aside,
+    with the reason: damaged ones, and those that the gateway takes at no attempt. Their files are in the
+    directory's folder refused; move one back to windows, and open the directory again, to have it sent once
+    more. last_error: why the last try to deliver did not have a receipt for each window; None if it did.
+    tries: how often windows have been sent, since this was opened.
     """
 
     def __init__(
@@ -136,6 +153,7 @@ class FleetDevice:
         """directory: made if it is not there. keys_file, connection_file: from `ciphermote owner enroll`.
         places: of BFV's integers; None: slots if the modulus has them. KeyFileError, MismatchError,
         ParameterError."""
+        self._opener = Opener("The device")
         self._connection = Connection.load(connection_file)
         self._folder = Path(directory)
         self._lock = threading.RLock()
@@ -144,6 +162,7 @@ class FleetDevice:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._client: GatewayClient | None = None
+        self._pauses = _Pauses()
         self.last_error: Error | None = None
         self.tries = 0
         with about_writing(self._folder):
@@ -153,9 +172,11 @@ class FleetDevice:
             self._counter = self._open_state()
             self._lane = self._lane_of(Path(keys_file), places)
             self._waiting = self._find_waiting()
+            self._refused = self._find_refused()
         except BaseException:
             os.close(self._held)
             raise
+        _opened.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -167,6 +188,8 @@ class FleetDevice:
 
     def close(self) -> None:
         """End delivering; what waits is sent when the directory is opened again."""
+        if not self._opener.is_here:
+            return
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -182,9 +205,17 @@ class FleetDevice:
 
     @property
     def waiting(self) -> int:
-        """Windows without a receipt."""
+        """Windows without a receipt that are sent again."""
+        self._opener.check()
         with self._lock:
             return len(self._waiting)
+
+    @property
+    def refused(self) -> Mapping[int, str]:
+        """Windows that were set aside, by number, with the reason."""
+        self._opener.check()
+        with self._lock:
+            return dict(self._refused)
 
     def put(self, values: ArrayLike, *, measured: float | None = None) -> int:
         """Encrypt a window's values and keep them until they have a receipt. They are on the disk when this
@@ -194,11 +225,13 @@ class FleetDevice:
         have. measured: when, in seconds since 1970; None: now. ValueRangeError; KeyFileError if they cannot
         be written, and nothing is kept then.
         """
+        self._opener.check()
+        when = time.time() if measured is None else _time(measured)
         with self._lock:
             if self._held < 0:
                 raise ParameterError("The device is closed: open its directory again.")
             counter, parts = self._lane.encrypt(values)
-            found = Waiting(counter, time.time() if measured is None else float(measured), tuple(parts))
+            found = Waiting(counter, when, tuple(parts))
             path = self._path(counter)
             with about_writing(path):
                 write_atomically(path, found.to_bytes(), 0o600)
@@ -209,59 +242,99 @@ class FleetDevice:
     def deliver(self, seconds: float = 0.0) -> int:
         """Send what waits, the oldest first, and again after pauses that grow, for so many seconds (0: once).
         How many windows still wait; last_error says why."""
-        deadline, pause = time.monotonic() + seconds, _FIRST_WAIT
-        while True:
-            self.last_error = self._round()
-            left = deadline - time.monotonic()
-            if self.last_error is None or left <= 0 or self._stopping.is_set():
-                return self.waiting
-            self._stopping.wait(min(left, _pause(pause, self.last_error)))
-            pause = min(2 * pause, _LONGEST_WAIT)
+        self._opener.check()
+        deadline = time.monotonic() + seconds
+        pause = self._round(at_once=True)
+        while pause is not None and (left := deadline - time.monotonic()) > 0:
+            if self._stopping.wait(min(left, pause)):
+                break
+            pause = self._round()
+        return self.waiting
 
     def start(self) -> None:
         """Deliver from a thread, from now until close."""
+        self._opener.check()
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="delivering", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:
-        pause = _FIRST_WAIT
         while not self._stopping.is_set():
             self._wake.clear()
-            self.last_error = self._round()
-            if self.last_error is None:
-                pause = _FIRST_WAIT
-                if not self.waiting:
-                    self._wake.wait()
-            else:
-                self._stopping.wait(_pause(pause, self.last_error))
-                pause = min(2 * pause, _LONGEST_WAIT)
+            self._wake.wait(self._round())
 
     # --- sending --------------------------------------------------------------------------------------------
 
-    def _round(self) -> Error | None:
-        """Each window once; None if all have their receipts, otherwise the first reason why not."""
+    def _round(self, *, at_once: bool = False) -> float | None:
+        """Send each window whose pause is over, or each at once. Seconds until the next one's is; None if
+        none waits."""
         first: Error | None = None
         with self._delivering:
-            with self._lock:
-                counters = list(self._waiting)
-            for counter in counters:
+            if at_once:
+                self._pauses.clear()
+            due = self._due()
+            for counter in due:
                 if self._stopping.is_set():
                     break
                 try:
                     self._send(counter)
-                except GatewayError as error:
-                    first = first or error
-                    if error.http_status not in _OF_THE_WINDOW and error.name != _FORGED:
-                        break
+                    self._pauses.end(counter, _GATEWAY)
                 except Error as error:
-                    first = first or error
-        return first
+                    reason = self._failed(counter, error)
+                    first = first or reason
+                    if self._pauses.left(_GATEWAY):
+                        break
+            with self._lock:
+                waiting = list(self._waiting)
+            if first is not None or (not waiting and (due or at_once)):
+                self.last_error = first
+            if not waiting:
+                return None
+            return max(self._pauses.left(_GATEWAY), min(map(self._pauses.left, waiting)))
+
+    def _due(self) -> list[int]:
+        if self._pauses.left(_GATEWAY):
+            return []
+        with self._lock:
+            return [counter for counter in self._waiting if not self._pauses.left(counter)]
+
+    def _failed(self, counter: int, error: Error) -> Error:
+        """Set the window aside, or wait with it, or with all. The error, or one of setting it aside."""
+        refusal = error if isinstance(error, GatewayError) else None
+        if isinstance(error, _DamagedError) or (refusal is not None and refusal.name in _FOR_GOOD):
+            try:
+                self._set_aside(counter, str(error))
+            except KeyFileError as failure:
+                error = failure
+            else:
+                return error
+        of_all = refusal is not None and refusal.http_status not in _OF_THE_WINDOW and refusal.name != _FORGED
+        if not of_all:
+            self._pauses.end(_GATEWAY)  # which answers
+        self._pauses.begin(_GATEWAY if of_all else counter, error)
+        return error
+
+    def _set_aside(self, counter: int, reason: str) -> None:
+        source = self._path(counter)
+        target = self._folder / REFUSED / source.name
+        with about_writing(target):
+            make_folder(target.parent)
+            write_atomically(target.with_suffix(_REASON), f"{reason}\n".encode(), 0o600)
+            with contextlib.suppress(FileNotFoundError):
+                source.replace(target)
+            sync_directory(target.parent)
+            sync_directory(source.parent)
+        self._pauses.end(counter)
+        with self._lock:
+            self._waiting.remove(counter)
+            self._refused[counter] = reason
 
     def _send(self, counter: int) -> None:
         try:
             window = Waiting.from_bytes(read_bounded(self._path(counter), _MOST_BYTES))
+        except FileNotFoundError:
+            raise _DamagedError(f"{self._path(counter)} is gone: see who deletes windows.") from None
         except OSError as error:
             raise KeyFileError(f"{self._path(counter)} cannot be read: {error.strerror}.") from None
         self.tries += 1
@@ -357,6 +430,13 @@ class FleetDevice:
     def _find_waiting(self) -> list[int]:
         paths = (self._folder / WINDOWS).glob(f"*{_SUFFIX}")
         return sorted(int(path.stem) for path in paths if number_text.is_natural(path.stem))
+
+    def _find_refused(self) -> dict[int, str]:
+        found = {}
+        for path in sorted((self._folder / REFUSED).glob(f"*{_REASON}")):
+            if number_text.is_natural(path.stem) and path.with_suffix(_SUFFIX).exists():
+                found[int(path.stem)] = path.read_text(encoding="utf-8", errors="replace").strip()
+        return found
 
     def _write_counter(self, counter: int) -> None:
         found = self._connection
@@ -467,10 +547,61 @@ class _CompactLane:
         return number, packets
 
 
-def _pause(seconds: float, error: Error) -> float:
-    """How long to wait: as the gateway says, or, so that devices do not come all at once, something near."""
-    asked = error.retry_after if isinstance(error, GatewayError) and error.retry_after else 0.0
-    return max(asked, seconds) * random.uniform(0.75, 1.25)
+def _time(measured: Any) -> float:
+    """ValueRangeError for what no gateway takes."""
+    try:
+        seconds = math.nan if isinstance(measured, bool | str) else float(measured)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not 0 <= seconds <= _LATEST:
+        raise ValueRangeError(
+            f"measured is {arguments.shown(measured)}: give seconds since 1970, from 0 to {_LATEST:g}."
+        )
+    return seconds
+
+
+_GATEWAY = -1
+"""In the place of a window's number: the gateway, for all windows."""
+
+
+class _Pauses:
+    """How long each window, or the gateway, is left alone after failures: longer each time."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[int, tuple[float, float]] = {}
+
+    def begin(self, what: int, error: Error) -> None:
+        """As long as the gateway says, or, so that devices do not come all at once, something near."""
+        pause, _ = self._pauses.get(what, (_FIRST_WAIT, 0.0))
+        asked = error.retry_after if isinstance(error, GatewayError) and error.retry_after else 0.0
+        until = time.monotonic() + max(asked, pause) * random.uniform(0.75, 1.25)
+        self._pauses[what] = min(2 * pause, _LONGEST_WAIT), until
+
+    def end(self, *what: int) -> None:
+        for each in what:
+            self._pauses.pop(each, None)
+
+    def clear(self) -> None:
+        self._pauses.clear()
+
+    def left(self, what: int) -> float:
+        """Seconds, 0 if there is no pause."""
+        _, until = self._pauses.get(what, (0.0, 0.0))
+        return max(0.0, until - time.monotonic())
+
+
+_opened: weakref.WeakSet[FleetDevice] = weakref.WeakSet()
+
+
+def _release() -> None:
+    """In a process that was forked off: the lock is the opener's alone, and is to end with it."""
+    for device in list(_opened):
+        if device._held >= 0:
+            os.close(device._held)
+            device._held = -1
+
+
+os.register_at_fork(after_in_child=_release)
 
 
 __all__ = ["FleetDevice", "Waiting"]

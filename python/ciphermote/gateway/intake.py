@@ -39,7 +39,7 @@ from ciphermote.gateway.devices import (
 )
 from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
-from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
+from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.receipts import Receipt, Verdict
@@ -311,8 +311,8 @@ class Intake:
         except Exception as error:
             # What was judged may not be kept: forget it all, and have everything sent again.
             self._devices.clear()
-            full = isinstance(error, OSError | sqlite3.OperationalError)
-            failure: Exception = disk_full(error) if full else error
+            stopped = isinstance(error, OSError | sqlite3.OperationalError)
+            failure: Exception = of_storage(error) or (disk_full(error) if stopped else error)
             for message in messages:
                 if not isinstance(message.answer, Refusal):
                     message.answer = failure
