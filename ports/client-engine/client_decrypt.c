@@ -106,6 +106,13 @@ static bool serves_expected(const cm_decryptor *decryptor)
                : cmi_below_every_prime((uint32_t)decryption->scale_or_t, decryption->key->params);
 }
 
+/* By its policy. */
+static bool allowed(const client_engine *self, const cm_decryptor *decryptor)
+{
+    return self->policy & CLIENT_DECRYPTS ||
+           (self->policy & CLIENT_DECRYPTS_TAGGED && decryptor->reader.expected);
+}
+
 int client_decrypt_begin(cm_decryptor *decryptor, bool expected)
 {
     if (gathering_for(decryptor)) {
@@ -116,8 +123,9 @@ int client_decrypt_begin(cm_decryptor *decryptor, bool expected)
     }
     const cm_secret_key *key = decryptor->decryption.key;
     client_engine *self = client_engine_for(key->params);
-    if (!self || !self->open || self->most_pieces == 0 || !self->bus.send_frames ||
-        !client_serves(self, key->params) || !key->ternary || !serves_expected(decryptor)) {
+    if (!self || !self->open || !allowed(self, decryptor) || self->most_pieces == 0 ||
+        !self->bus.send_frames || !client_serves(self, key->params) || !key->ternary ||
+        !serves_expected(decryptor)) {
         return 0;
     }
     gathering = self;
@@ -278,13 +286,11 @@ static void set_expected(const gathered *of)
         shape |= CLIENT_IS_CKKS | (decryption->encoding == CM_SLOTS_COMPLEX ? CLIENT_IS_COMPLEX : 0u) |
                  (decryption->number == CM_FLOAT32 ? CLIENT_IS_FLOAT : 0u);
         scale = client_ckks_setting(decryption->exponent, log2_of_scale(of->scale_or_t), 0);
-    } else {
-        hold_sums(of);
     }
     client_set_shape(self, of->primes, shape, scale);
     client_set_two(self, CM_CLIENT_MAP_KEY_ID, decryption->key->key_id);
     if (tagged) {
-        client_set_tags(self, tagged->result_key, tagged->device, tagged->epoch, tagged->window);
+        client_set_tags(self, tagged->device, tagged->epoch, tagged->window);
         client_set_two(self, CM_CLIENT_MAP_ANSWER_COUNTER, tagged->counter);
         client_set_bytes(self, CM_CLIENT_MAP_ANSWER_RANDOM, tagged->random, 2);
     }
@@ -336,8 +342,16 @@ static bool decrypt_gathered(const gathered *of)
     const cm_decryption *decryption = of->decryption;
     const uint32_t results = result_words(decryption);
     uint32_t *arena = (uint32_t *)(void *)decryption->arena;
-    if (!client_hold_tables(self, decryption->key->params)) {
+    const client_needs needs = {.result_key = of->tagged ? of->tagged->result_key : NULL};
+    const bool needs_sums = !decrypts_ckks(decryption) && self->sums != of->primes;
+    if (needs_sums && self->fixed && self->policy & CLIENT_DECRYPTS_TAGGED) {
+        client_reset(self); /* fractions are fixed as well */
+    }
+    if (!client_hold_tables(self, decryption->key->params, &needs)) {
         return false;
+    }
+    if (!decrypts_ckks(decryption)) {
+        hold_sums(of);
     }
     client_hold_secret(self, decryption->key);
     if (!client_settled(self)) {

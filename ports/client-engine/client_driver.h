@@ -24,6 +24,13 @@ enum {
 #define CLIENT_IS_SHAKE256 ((uint32_t)1 << CM_CLIENT_SHAPE_SHAKE256)
 #define CLIENT_HAS_TAGS ((uint32_t)1 << CM_CLIENT_SHAPE_TAGS)
 
+/* What a job needs, of what the first command fixes: null if it does not. */
+typedef struct client_needs {
+    const uint8_t *device_secret;
+    const uint8_t *tag_key;
+    const uint8_t *result_key;
+} client_needs;
+
 /* Wait until the engine is idle. False if that takes too long, or if a fault has wiped its keys. */
 bool client_settled(const client_engine *self);
 /* Reset the engine, which then holds no table and no key. */
@@ -31,7 +38,7 @@ void client_reset(client_engine *self);
 uint32_t client_fault(const client_engine *self);
 
 void client_write(const client_engine *self, uint32_t offset, uint32_t value);
-void client_command(const client_engine *self, uint32_t code);
+void client_command(client_engine *self, uint32_t code);
 void client_set(const client_engine *self, uint32_t setting, uint32_t value);
 void client_set_two(const client_engine *self, uint32_t setting, uint64_t value);
 void client_set_prime(const client_engine *self, unsigned prime, uint32_t setting, uint32_t value);
@@ -40,15 +47,16 @@ void client_set_bytes(const client_engine *self, uint32_t setting, const uint8_t
 /* Write MAP_SHAPE; and scale: BFV's t, or CKKS's client_ckks_setting(). */
 void client_set_shape(const client_engine *self, unsigned primes, uint32_t shape, uint32_t scale);
 uint32_t client_ckks_setting(int exponent, unsigned log2_scale, unsigned limit);
-/* Write the settings of frames of version 2. */
-void client_set_tags(const client_engine *self, const uint8_t *key, uint32_t device, uint16_t epoch,
-                     uint64_t window);
+/* Write the settings of frames of version 2, besides their key. */
+void client_set_tags(const client_engine *self, uint32_t device, uint16_t epoch, uint64_t window);
 
 /* Whether the engine is built for a set. The answer is kept: finding it takes as long as a part of a job. */
 bool client_serves(client_engine *self, const cm_params *params);
-/* Give the engine the tables of a set, or a key, unless it holds them. False if it does not become idle, or
- * if the key is incomplete. */
-bool client_hold_tables(client_engine *self, const cm_params *params);
+/* Whether a fault, or none, has left the keys. */
+bool client_keeps_keys(uint32_t fault);
+/* Give the engine the secrets of a job and the tables of a set, or a key, unless it holds them. False if it
+ * does not become idle, or if the key is incomplete. */
+bool client_hold_tables(client_engine *self, const cm_params *params, const client_needs *needs);
 void client_hold_secret(client_engine *self, const cm_secret_key *key);
 bool client_hold_public(client_engine *self, const cm_public_key *key);
 /* 2^exponent modulo a prime; and log2 of S (docs/client-engine-integration.md). */

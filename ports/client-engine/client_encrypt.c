@@ -15,7 +15,9 @@
 #define CKKS_CONSTANTS 1u /* in place of t, which is at least 2 */
 
 enum {
-    MOST_LIMIT = 29,  /* log2 of what CKKS's values times the scale may be */
+    MOST_LIMIT = 29, /* log2 of what CKKS's values times the scale may be */
+    EXPONENT_OF_ONE = 127,
+    ROUNDED_UP = 32,  /* of a binary32's last places, which is more than fixed point rounds by */
     PIECE_WORDS = 512 /* that the sink is given at once, or more */
 };
 
@@ -92,6 +94,33 @@ static bool serves_bfv(const job *of)
            of->setup->arena_bytes >= arena && !widens_in_place;
 }
 
+/* log2 of the engine's limit on values times the scale. */
+static unsigned limit_of(const job *of)
+{
+    const unsigned limit = of->params->log2_q_data - 2u;
+    return limit < MOST_LIMIT ? limit : MOST_LIMIT;
+}
+
+/* Whether the largest value times the scale stays below it, rounded. Portable C goes to a quarter of the
+ * modulus. */
+static bool below_limit(const job *of, const cm_ckks_values *values)
+{
+    uint32_t bits;
+    memcpy(&bits, &values->largest, sizeof bits);
+    return bits < ((uint32_t)(EXPONENT_OF_ONE + (int)limit_of(of) - values->log2_scale) << 23) - ROUNDED_UP;
+}
+
+/* The engine compares real and imaginary parts. */
+static bool within_circle(const cm_ckks_values *values)
+{
+    (void)values;
+#if CM_CONFIG_COMPLEX && CM_CONFIG_PRECISION_31
+    return values->slots != CM_SLOTS_COMPLEX || !cmi_ckks_beyond_circle(values);
+#else
+    return true;
+#endif
+}
+
 static bool serves_ckks(const job *of)
 {
     const cm_ckks_values *values = ckks_values(of);
@@ -99,7 +128,8 @@ static bool serves_ckks(const job *of)
     const size_t arena = of->public_key ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0)
                                         : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0);
     return values->precision == CM_FIXED_31 && cmi_ckks_check(of->params, values) == CM_OK &&
-           of->setup->arena_bytes >= arena;
+           below_limit(of, values) && cmi_ckks_largest(values) != 0 && of->setup->arena_bytes >= arena &&
+           within_circle(values);
 }
 
 /* What enters, and whether portable C would take it from there. */
@@ -149,8 +179,9 @@ static bool describe_job(job *of, const void *key, bool public_key)
         return false;
     }
     of->engine = client_engine_for(of->params);
-    return of->engine && of->engine->open && client_serves(of->engine, of->params) && serves_setup(of) &&
-           describe_values(of) && words_of(of) <= of->engine->count;
+    return of->engine && of->engine->open && (public_key || of->engine->policy & CLIENT_ENCRYPTS) &&
+           client_serves(of->engine, of->params) && serves_setup(of) && describe_values(of) &&
+           words_of(of) <= of->engine->count;
 }
 
 /* ---- what the engine must hold ---- */
@@ -202,9 +233,12 @@ static uint32_t scale_of(const job *of)
     if (!ckks) {
         return bfv_values(of)->plain_modulus;
     }
-    const unsigned limit = of->params->log2_q_data - 2u;
-    return client_ckks_setting(ckks->exponent, (unsigned)ckks->log2_scale,
-                               limit < MOST_LIMIT ? limit : MOST_LIMIT);
+    return client_ckks_setting(ckks->exponent, (unsigned)ckks->log2_scale, limit_of(of));
+}
+
+static uint32_t largest_of(const job *of)
+{
+    return ckks_values(of) ? cmi_ckks_largest(ckks_values(of)) : bfv_values(of)->largest;
 }
 
 /* Whether the engine holds, or is given now, all that the job needs. */
@@ -212,7 +246,9 @@ static bool prepare_engine(const job *of)
 {
     client_engine *self = of->engine;
     const uint32_t constants = ckks_values(of) ? CKKS_CONSTANTS : bfv_values(of)->plain_modulus;
-    if (!client_hold_tables(self, of->params)) {
+    const client_needs needs = {.device_secret = of->setup->device->secret,
+                                .tag_key = of->sender ? of->sender->tag_key : NULL};
+    if (!client_hold_tables(self, of->params, &needs)) {
         return false;
     }
     if (of->secret) {
@@ -232,6 +268,7 @@ static bool prepare_engine(const job *of)
         self->encodes = constants;
     }
     client_set_shape(self, of->params->data_primes, shape_of(of), scale_of(of));
+    client_set(self, CM_CLIENT_MAP_LARGEST, largest_of(of));
     return true;
 }
 
@@ -239,15 +276,13 @@ static bool prepare_engine(const job *of)
 
 static void start(const job *of)
 {
-    const client_engine *self = of->engine;
+    client_engine *self = of->engine;
     const cm_frame_sender *sender = of->sender;
-    client_set_bytes(self, CM_CLIENT_MAP_DEVICE_SECRET, of->setup->device->secret,
-                     CM_DEVICE_SECRET_BYTES / 4u);
     client_set_two(self, CM_CLIENT_MAP_KEY_ID, of->key_id);
     client_set_two(self, CM_CLIENT_MAP_COUNTER, of->counter);
     client_set_two(self, CM_CLIENT_MAP_COUNTER_END, of->counter + 1u);
     if (sender) {
-        client_set_tags(self, sender->tag_key, sender->device, sender->epoch, sender->window);
+        client_set_tags(self, sender->device, sender->epoch, sender->window);
     }
     self->bus.receive(self->bus.context, self->words, words_of(of), 0);
     self->bus.send(self->bus.context, of->data, of->count, of->number);
@@ -387,8 +422,11 @@ int client_encrypt(cm_status *status, const void *key, bool public_key, const cm
         describe_ciphertext(&of);
         return ended(&of);
     }
-    const cm_status fault = status_of(&of, client_fault(of.engine));
-    client_reset(of.engine);
+    const uint32_t raised = client_fault(of.engine);
+    const cm_status fault = status_of(&of, raised);
+    if (raised == CM_CLIENT_FAULT_NONE || !client_keeps_keys(raised)) {
+        client_reset(of.engine);
+    }
     if (left == 0 && fault == CM_OK) {
         return 0;
     }

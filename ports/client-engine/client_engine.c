@@ -6,6 +6,7 @@
 
 #include "client_driver.h"
 #include "common/bytes.h"
+#include "common/declassify.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
 #include "scheme/usable.h"
@@ -34,8 +35,9 @@ void client_write(const client_engine *self, uint32_t offset, uint32_t value)
     self->bus.write(self->bus.context, offset, value);
 }
 
-void client_command(const client_engine *self, uint32_t code)
+void client_command(client_engine *self, uint32_t code)
 {
+    self->fixed = true;
     client_write(self, CM_CLIENT_COMMAND_OFFSET, code);
 }
 
@@ -78,10 +80,8 @@ uint32_t client_ckks_setting(int exponent, unsigned log2_scale, unsigned limit)
     return ((uint32_t)exponent & 0x3FFu) | log2_scale << 16 | limit << 24;
 }
 
-void client_set_tags(const client_engine *self, const uint8_t *key, uint32_t device, uint16_t epoch,
-                     uint64_t window)
+void client_set_tags(const client_engine *self, uint32_t device, uint16_t epoch, uint64_t window)
 {
-    client_set_bytes(self, CM_CLIENT_MAP_TAG_KEY, key, CM_TAG_KEY_BYTES / 4u);
     client_set(self, CM_CLIENT_MAP_DEVICE, device);
     client_set(self, CM_CLIENT_MAP_EPOCH, epoch);
     client_set_two(self, CM_CLIENT_MAP_WINDOW, window);
@@ -93,9 +93,11 @@ uint32_t client_fault(const client_engine *self)
                  CM_CLIENT_STATUS_FAULT_BITS);
 }
 
-static bool keys_stayed(uint32_t fault)
+bool client_keeps_keys(uint32_t fault)
 {
-    return fault == CM_CLIENT_FAULT_NONE || fault == CM_CLIENT_FAULT_FRAME || fault == CM_CLIENT_FAULT_RESULT;
+    return fault == CM_CLIENT_FAULT_NONE || fault == CM_CLIENT_FAULT_FRAME ||
+           fault == CM_CLIENT_FAULT_RESULT || fault == CM_CLIENT_FAULT_RANGE ||
+           fault == CM_CLIENT_FAULT_TOO_MANY;
 }
 
 bool client_settled(const client_engine *self)
@@ -106,7 +108,7 @@ bool client_settled(const client_engine *self)
         }
         const uint32_t state = read_register(self, CM_CLIENT_STATUS_OFFSET);
         if (field(state, CM_CLIENT_STATUS_IDLE_LOW, CM_CLIENT_STATUS_IDLE_BITS)) {
-            return keys_stayed(field(state, CM_CLIENT_STATUS_FAULT_LOW, CM_CLIENT_STATUS_FAULT_BITS));
+            return client_keeps_keys(field(state, CM_CLIENT_STATUS_FAULT_LOW, CM_CLIENT_STATUS_FAULT_BITS));
         }
         if (self->bus.wait && !self->bus.wait(self->bus.context)) {
             return false;
@@ -122,14 +124,19 @@ void client_reset(client_engine *self)
     self->public_key = NULL;
     self->encodes = 0;
     self->sums = 0;
+    self->entered = false;
+    self->fixed = false;
     client_write(self, CM_CLIENT_CONTROL_OFFSET, (uint32_t)1 << CM_CLIENT_CONTROL_RESET_LOW);
     client_write(self, CM_CLIENT_INTERRUPTS_OFFSET, self->bus.wait ? EVENTS_AWAITED : 0u);
 }
 
-cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint32_t *words, size_t count)
+cm_status client_engine_open(client_engine *engine, const client_bus *bus, unsigned policy, uint32_t *words,
+                             size_t count)
 {
+    const unsigned decrypts = CLIENT_DECRYPTS | CLIENT_DECRYPTS_TAGGED;
     if (!engine || !bus || !bus->read || !bus->write || !bus->send || !bus->receive || !bus->sending ||
-        !bus->received || !words) {
+        !bus->received || !words || (policy & decrypts) == decrypts ||
+        (policy & ~(decrypts | CLIENT_ENCRYPTS)) != 0) {
         return CM_ERR_ARGUMENT;
     }
     cm_frame_writer writer;
@@ -139,6 +146,7 @@ cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint3
     engine->bus = *bus;
     engine->words = words;
     engine->count = count;
+    engine->policy = (uint8_t)policy;
     engine->frames_begin = writer.emitter.begin;
     if (read_register(engine, CM_CLIENT_ID_OFFSET) != IDENTITY) {
         return CM_ERR_UNSUPPORTED;
@@ -258,13 +266,61 @@ static void load_tables(const client_engine *self, const cm_params *params)
     }
 }
 
-bool client_hold_tables(client_engine *self, const cm_params *params)
+static bool settled_by_reset(client_engine *self)
 {
-    if (!client_settled(self)) { /* a fault has wiped the keys */
-        client_reset(self);
-        if (!client_settled(self)) {
-            return false;
+    client_reset(self);
+    return client_settled(self);
+}
+
+static bool is_known(const client_secret *secret, const uint8_t *bytes, unsigned words)
+{
+    uint32_t differ = 0;
+    for (unsigned i = 0; i < words; i++) {
+        differ |= cmi_load32(secret->bytes + (size_t)4u * i) ^ cmi_load32(bytes + (size_t)4u * i);
+    }
+    return cmi_declassified(differ == 0) && secret->known;
+}
+
+/* The policy, and the secrets of a job besides those that are known. Others than the engine has need a
+ * reset. */
+static bool hold_secrets(client_engine *self, const client_needs *needs)
+{
+    static const struct {
+        uint8_t setting, words;
+    } places[CLIENT_SECRETS] = {{CM_CLIENT_MAP_DEVICE_SECRET, CM_DEVICE_SECRET_BYTES / 4u},
+                                {CM_CLIENT_MAP_TAG_KEY, CM_TAG_KEY_BYTES / 4u},
+                                {CM_CLIENT_MAP_RESULT_KEY, CM_TAG_KEY_BYTES / 4u}};
+    const uint8_t *const given[CLIENT_SECRETS] = {needs->device_secret, needs->tag_key, needs->result_key};
+    for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
+        if (given[i] && !is_known(&self->secrets[i], given[i], places[i].words)) {
+            memcpy(self->secrets[i].bytes, given[i], (size_t)4u * places[i].words);
+            self->secrets[i].known = true;
+            self->entered = false;
         }
+    }
+    if (self->entered) {
+        return true;
+    }
+    if (self->fixed && !settled_by_reset(self)) {
+        return false;
+    }
+    client_set(self, CM_CLIENT_MAP_POLICY, self->policy);
+    for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
+        if (self->secrets[i].known) {
+            client_set_bytes(self, places[i].setting, self->secrets[i].bytes, places[i].words);
+        }
+    }
+    self->entered = true;
+    return true;
+}
+
+bool client_hold_tables(client_engine *self, const cm_params *params, const client_needs *needs)
+{
+    if (!client_settled(self) && !settled_by_reset(self)) { /* a fault has wiped the keys */
+        return false;
+    }
+    if (!hold_secrets(self, needs)) {
+        return false;
     }
     if (self->params != params) {
         self->secret = NULL;
@@ -278,7 +334,7 @@ bool client_hold_tables(client_engine *self, const cm_params *params)
 }
 
 /* A key is for all primes, of which the job before may have had fewer. */
-static void load_secret(const client_engine *self, const cm_secret_key *key)
+static void load_secret(client_engine *self, const cm_secret_key *key)
 {
     client_set(self, CM_CLIENT_MAP_SHAPE, key->params->data_primes - 1u);
     client_set(self, CM_CLIENT_MAP_TABLE_PLACE, 0);

@@ -8,8 +8,9 @@
  * The port provides a client_bus, calls client_engine_open once, and defines client_engine_for. The engine
  * draws its random bytes itself, from the source that is wired to it: that source must be as good as
  * cm_platform's. Keys and the device's secret are written to the engine and never read. It keeps them until
- * it is reset, meets a fault, or is given others. The driver compares keys by their addresses, so a key must
- * stay as it is at its address; encryptor.h requires that anyway.
+ * it is reset or meets a fault that wipes it, and what its secret key may do is fixed until then
+ * (client_policy). The driver compares encryption keys by their addresses, so a key must stay as it is at its
+ * address; encryptor.h requires that anyway. It keeps copies of the device's secret and of tag keys.
  */
 #ifndef CLIENT_ENGINE_H
 #define CLIENT_ENGINE_H
@@ -22,6 +23,16 @@
 #include "ciphermote/encryptor.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
+
+/*
+ * What the engine's secret key may do, whoever gives it commands: a sum of these. 0 for a device that
+ * encrypts under a public key. docs/security.md says what it protects from, and who should choose it.
+ */
+typedef enum client_policy {
+    CLIENT_DECRYPTS_TAGGED = 1, /* frames with tags alone */
+    CLIENT_DECRYPTS = 2,        /* any frames: whoever sends them, and sees the results, can find the key */
+    CLIENT_ENCRYPTS = 4
+} client_policy;
 
 /* Bytes of frames: an address of words in memory, and a length in bytes that is a multiple of 4. */
 typedef struct client_piece {
@@ -65,6 +76,13 @@ typedef struct client_bus {
 /* Words of memory that hold the frames of any ciphertext of degree n with this many primes. */
 #define CLIENT_WORDS(n, primes) (35u + 2u * (primes) * (19u + (size_t)(n) / 32u * 27u))
 
+/* Treat as opaque: secrets that the engine holds, or is given again behind a reset. */
+enum { CLIENT_SECRETS = 3 };
+typedef struct client_secret {
+    bool known;
+    uint8_t bytes[CM_TAG_KEY_BYTES];
+} client_secret;
+
 /* Allocated by the caller, filled by client_engine_open: treat as opaque. */
 typedef struct client_engine {
     client_bus bus;
@@ -81,6 +99,11 @@ typedef struct client_engine {
     const cm_public_key *public_key;
     uint32_t encodes; /* constants of a message space */
     uint8_t sums;     /* fractions for so many primes */
+    /* What the first command behind a reset fixes. */
+    uint8_t policy;
+    bool entered; /* the policy and the secrets */
+    bool fixed;
+    client_secret secrets[CLIENT_SECRETS];
     /* The frames that it gathers, for one decryptor at a time. */
     client_piece *pieces;
     size_t most_pieces;
@@ -92,15 +115,17 @@ typedef struct client_engine {
 } client_engine;
 
 /*
- * Reset an engine and start to use it. words points at count words, CLIENT_WORDS of them, in which the driver
- * receives the frames that it makes; they are lent for as long as the engine is used, and hold nothing
- * secret. With fewer words, portable C encrypts what does not fit.
+ * Reset an engine and start to use it. policy: a sum of client_policy's values; portable C does what it does
+ * not allow. words points at count words, CLIENT_WORDS of them, in which the driver receives the frames that
+ * it makes; they are lent for as long as the engine is used, and hold nothing secret. With fewer words,
+ * portable C encrypts what does not fit.
  *
- * CM_ERR_ARGUMENT for null pointers, and for a bus without one of the functions that are not optional;
- * CM_ERR_UNSUPPORTED if the ID register is not an engine's, or if the engine does not become idle.
+ * CM_ERR_ARGUMENT for null pointers, for a bus without one of the functions that are not optional, and for
+ * another policy; CM_ERR_UNSUPPORTED if the ID register is not an engine's, or if the engine does not become
+ * idle.
  */
-CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint32_t *words,
-                                           size_t count);
+CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_bus *bus, unsigned policy,
+                                           uint32_t *words, size_t count);
 
 /*
  * Let the engine decrypt: lend count words, CLIENT_WORDS of them, into which the driver copies a ciphertext's

@@ -16,6 +16,12 @@ static uint32_t gathered_words[WORDS];
 static client_piece pieces[APP_PIECES];
 #endif
 #endif
+/* A sensor's key decrypts nothing: no command, of whatever firmware, gets a message out of it, or the key. */
+#if APP_DECRYPTS
+#define POLICY (CLIENT_ENCRYPTS | CLIENT_DECRYPTS)
+#else
+#define POLICY CLIENT_ENCRYPTS
+#endif
 #define MOST_CYCLES 10000000u /* no job takes longer */
 
 static uint32_t read_register(void *context, uint32_t offset)
@@ -115,7 +121,7 @@ int board_start(void)
                                    .clearing = clearing,
                                    .wait = wait,
                                    .centres = true};
-    cm_status status = client_engine_open(&engine, &bus, frame_words, WORDS);
+    cm_status status = client_engine_open(&engine, &bus, POLICY, frame_words, WORDS);
 #if APP_DECRYPTS
     if (status == CM_OK) {
 #if APP_COPIES

@@ -92,28 +92,26 @@ module cm_client_axi #(
     wire [13:0] offset = {address[13:2], 2'b00};
     wire        to_register = writes && !address[14];
 
-    reg         reset;
+    reg         reset, abort;
     reg         write;
     reg  [11:0] write_address;
     reg  [31:0] write_data;
     reg         command_waits;
     reg  [3:0]  command_code;
     reg  [2:0]  events, enabled;
-    wire        ready, idle;
+    wire        ready, idle, faults;
     wire [3:0]  fault;
     reg         was_idle;
-    reg  [3:0]  last_fault;
     wire        takes_command = command_waits && ready;
     wire        commands = to_register && offset == CM_CLIENT_COMMAND_OFFSET[13:0];
-    // A command's own fault is raised when it is taken; a wrong one is taken as any other.
-    wire        faults = fault != 4'd0 && (last_fault == 4'd0 || took_command);
-    reg         took_command;
     wire [2:0]  cleared = (to_register && offset == CM_CLIENT_EVENTS_OFFSET[13:0]) ? data[2:0] : 3'd0;
     assign irq = (events & enabled) != 3'd0;
 
+    wire        controls = to_register && offset == CM_CLIENT_CONTROL_OFFSET[13:0];
+
     always_ff @(posedge aclk) begin
-        reset <= !aresetn || (to_register && offset == CM_CLIENT_CONTROL_OFFSET[13:0]
-                           && data[CM_CLIENT_CONTROL_RESET_LOW]);
+        reset <= !aresetn || (controls && data[CM_CLIENT_CONTROL_RESET_LOW]);
+        abort <= controls && data[CM_CLIENT_CONTROL_ABORT_LOW];
         write <= sets;
         write_address <= offset[13:2];
         write_data <= sets ? data : 32'd0;
@@ -127,9 +125,7 @@ module cm_client_axi #(
         if (responds) held_data <= 32'd0; // it may be a key
         s_axil_bvalid <= responds || (s_axil_bvalid && !s_axil_bready);
         was_idle <= idle;
-        last_fault <= fault;
-        took_command <= takes_command;
-        if (takes_command || faults) command_waits <= 1'b0;
+        if (takes_command || faults || abort) command_waits <= 1'b0;
         if (commands && !command_waits) begin
             command_waits <= 1'b1;
             command_code <= data[3:0];
@@ -140,8 +136,6 @@ module cm_client_axi #(
             command_waits <= 1'b0;
             events <= 3'd0;
             was_idle <= 1'b1;
-            last_fault <= 4'd0;
-            took_command <= 1'b0;
         end
         if (!aresetn) begin
             write <= 1'b0;
@@ -178,10 +172,10 @@ module cm_client_axi #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .DEEP(DEEP),
         .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .TAG_DIGIT(TAG_DIGIT)
     ) u_engine (
-        .clk_i(aclk), .rst_i(reset),
+        .clk_i(aclk), .rst_i(reset), .abort_i(abort),
         .write_i(write), .write_address_i(write_address), .write_data_i(write_data),
         .command_i(command_waits), .command_code_i(command_code), .ready_o(ready), .idle_o(idle),
-        .fault_o(fault),
+        .fault_o(fault), .faults_o(faults),
         .entropy_valid_i(s_axis_entropy_tvalid), .entropy_ready_o(s_axis_entropy_tready),
         .entropy_i(s_axis_entropy_tdata),
         .value_valid_i(s_axis_value_tvalid), .value_ready_o(s_axis_value_tready),

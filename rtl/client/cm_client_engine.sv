@@ -18,6 +18,7 @@ module cm_client_engine #(
 ) (
     input  wire        clk_i,
     input  wire        rst_i,   // synchronous; wipes everything, and ready_o and idle_o are low until that is done
+    input  wire        abort_i, // the same, but keys and the secrets of the device stay
     // Settings, by their numbers in cm_client_map.svh: written while idle_o, and never read.
     input  wire        write_i,
     input  wire [11:0] write_address_i,
@@ -28,7 +29,8 @@ module cm_client_engine #(
     output wire        ready_o,
     output wire        idle_o,  // no work, no wipe and no word to give is left
     output reg  [3:0]  fault_o, // by its number in cm_client_map.svh, until the next command is taken; 0: none
-    // Random words: eight for each ciphertext and each key that is drawn.
+    output reg         faults_o, // for a cycle, with the first one of each fault
+    // Random words: eight for each ciphertext and each key that is drawn, and 1,024 behind the first command.
     input  wire        entropy_valid_i,
     output wire        entropy_ready_o,
     input  wire [31:0] entropy_i,
@@ -92,8 +94,12 @@ module cm_client_engine #(
     reg [63:0]            key_id;
     reg [63:0]            scale;    // or t
     reg [63:0]            counter;  // of the next ciphertext
+    reg [31:0]            counter_low; // as it was written: it is taken with the upper word
+    reg                   counter_set; // since keys were wiped
     reg [63:0]            counter_end;
     reg [255:0]           device_secret;
+    reg [3:0]             secret_words; // of it that were entered, in order
+    reg                   secret_alike; // all bytes of these are
     reg [WIDTH-1:0]       t, t_factor, t_half;
     reg [31:0]            t_ratio;
     reg [LOG2_PRIMES-1:0] last_prime;
@@ -103,6 +109,9 @@ module cm_client_engine #(
     reg                   shake;        // public halves by SHAKE256
     reg                   with_tags;       // frames of version 2
     reg                   ckks, complex_slots, float_values;
+    reg [31:0]            largest;
+    reg [2:0]             policy;
+    reg                   fixed;    // since a command was taken, until keys are wiped: policy and secrets are
     reg [9:0]             ckks_exponent;
     reg [5:0]             ckks_scale, ckks_limit; // log2
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
@@ -118,11 +127,21 @@ module cm_client_engine #(
     wire wipes;   // all memories are being cleared
     wire wipes_keys; // those of keys too
     wire clears;  // all registers are
+    wire accepted; // a command is taken, and works
     wire keys_stay; // but those of keys
-    wire setting = write_i && idle_o;
     wire is_prime = write_address_i[11:8] == MAP_PRIMES;
     wire is_global = write_address_i[11:8] == MAP_GLOBAL;
     wire [7:0] at = write_address_i[7:0];
+    // What the first command fixes until keys are wiped: what the key may do, and what would undo that. A tag binds what
+    // is decrypted to its t, and these are the other numbers that decide how much of a result leaves.
+    wire at_tag_key = (at >= MAP_TAG_KEY && at < MAP_TAG_KEY + 8'd12)
+        || (at >= MAP_RESULT_KEY && at < MAP_RESULT_KEY + 8'd12);
+    wire at_secret = at[7:3] == MAP_DEVICE_SECRET[7:3];
+    wire at_fraction = at[2:0] == MAP_PRIME_FRACTION || at[2:0] == MAP_PRIME_FRACTION + 3'd1;
+    wire is_fixed = fixed && ((is_global && (at == MAP_POLICY || at_secret || at_tag_key))
+        || (is_prime && at_fraction && policy[1:0] == DECRYPT_TAGGED));
+    wire fixed_write = write_i && idle_o && is_fixed;
+    wire setting = write_i && idle_o && !is_fixed;
     wire table_write = setting && is_global && at == MAP_TABLE_DATA;
     wire key_write = setting && is_global && at == MAP_PUBLIC_KEY_DATA;
     wire trits_write = setting && is_global && at == MAP_TRITS;
@@ -137,6 +156,7 @@ module cm_client_engine #(
                 MAP_KEY_ID + 8'd1: key_id[63:32] <= write_data_i;
                 MAP_SCALE: scale[31:0] <= write_data_i;
                 MAP_SCALE + 8'd1: scale[63:32] <= write_data_i;
+                MAP_COUNTER: counter_low <= write_data_i;
                 MAP_COUNTER_END: counter_end[31:0] <= write_data_i;
                 MAP_COUNTER_END + 8'd1: counter_end[63:32] <= write_data_i;
                 MAP_T: t <= write_data_i[WIDTH-1:0];
@@ -154,6 +174,8 @@ module cm_client_engine #(
                     complex_slots <= write_data_i[17];
                     float_values <= write_data_i[18];
                 end
+                MAP_LARGEST: largest <= write_data_i;
+                MAP_POLICY: policy <= write_data_i[2:0];
                 MAP_CKKS: begin
                     ckks_exponent <= write_data_i[9:0];
                     ckks_scale <= write_data_i[21:16];
@@ -166,8 +188,11 @@ module cm_client_engine #(
                 end
                 default: ;
             endcase
-            if (at[7:3] == MAP_DEVICE_SECRET[7:3]) begin
+            if (at_secret) begin
                 for (i = 0; i < 8; i = i + 1) if (at[2:0] == i) device_secret[32*i +: 32] <= write_data_i;
+                secret_words <= (at[2:0] == 3'd0) ? 4'd1
+                    : ({1'b0, at[2:0]} == secret_words) ? secret_words + 1'b1 : 4'd0;
+                secret_alike <= alike_so_far;
             end
         end
         if (table_write || key_write || trits_write) table_index <= table_index + 1'b1;
@@ -189,13 +214,38 @@ module cm_client_engine #(
                 end
             end
         end
-        if (clears && !keys_stay) device_secret <= 256'd0;
+        if (accepted) fixed <= 1'b1;
+        if (clears && !keys_stay) begin
+            device_secret <= 256'd0;
+            secret_words <= 4'd0;
+            secret_alike <= 1'b0;
+            policy <= 3'd0;
+            fixed <= 1'b0;
+        end
     end
+
+    // Erased memory is no secret, as for the C library.
+    wire alike_so_far = write_data_i[31:8] == write_data_i[23:0]
+        && (at[2:0] == 3'd0 || (secret_alike && write_data_i == device_secret[31:0]));
+    wire secret_entered = secret_words == 4'd8;
+    wire wrong_secret = setting && is_global && at_secret && at[2:0] == 3'd7 && alike_so_far;
+
+    // Numbers that the engine does not store, or has no place for.
+    wire place_there = {5'd0, write_data_i[18:16]} <= LAST_PRIME && write_data_i[15:0] >> LOG2_N == 16'd0
+        && write_data_i[23:19] == 5'd0 && write_data_i[31:25] == 7'd0;
+    wire stores_residue = is_prime ? at[2:0] <= MAP_PRIME_KEY_FACTOR
+        : at == MAP_T || at == MAP_T_FACTOR || at == MAP_T_HALF || at == MAP_TABLE_DATA;
+    wire too_wide = write_data_i[31:WIDTH] != {(32 - WIDTH){1'b0}};
+    wire no_residue = write_data_i >= {{(32 - WIDTH){1'b0}}, prime_q[table_prime]};
+    wire wrong_setting = setting && ((is_prime && {3'd0, at[7:3]} > LAST_PRIME)
+        || ((is_prime || is_global) && stores_residue && too_wide)
+        || (is_global && at == MAP_T && write_data_i < 32'd2)
+        || (is_global && at == MAP_POLICY && (write_data_i[31:3] != 29'd0 || write_data_i[1:0] == 2'd3))
+        || (table_place && !place_there) || (table_write && no_residue));
 
     // No other q has a transform, and its lowest bits are not stored.
     wire wrong_prime = setting && is_prime && at[2:0] == MAP_PRIME_Q
-        && (write_data_i[LOG2_N:0] != {{LOG2_N{1'b0}}, 1'b1} || write_data_i[WIDTH-1:21] == {(WIDTH - 21){1'b0}}
-            || write_data_i[31:WIDTH] != {(32 - WIDTH){1'b0}});
+        && (write_data_i[LOG2_N:0] != {{LOG2_N{1'b0}}, 1'b1} || write_data_i[WIDTH-1:21] == {(WIDTH - 21){1'b0}});
 
     // A key that is not there would be zero, and hide nothing: every word must be entered, in order, for the primes as
     // they are.
@@ -209,6 +259,30 @@ module cm_client_engine #(
     wire                     secret_loaded;
     reg  [LOG2_PRIMES-1:0]   secret_last, public_last; // prime of the key
     wire replaces_primes = setting && is_prime && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR);
+    // Nor would one of memory that was never written: of a key, words in a row are not alike, and residues not zero.
+    localparam [1:0] MOST_ZEROS = 2'd3; // residues in a row: one key in 2^71, at most, has another behind them
+    localparam [2:0] MOST_ALIKE = 3'd6; // words as the one before them, of eight coefficients: one in 2^78
+    wire [15:0]              trits = write_data_i[15:0];
+    reg  [15:0]              last_trits;
+    reg  [2:0]               trits_alike;
+    reg  [1:0]               zeros;
+    wire                     trits_repeat = next_trits != {(LOG2_N - 3){1'b0}} && write_data_i[15:0] == last_trits;
+    wire                     is_zero = write_data_i == 32'd0;
+    wire                     wrong_trits = trits_write
+        && ((trits[15:1] & trits[14:0] & 15'h5555) != 15'd0 || (trits_repeat && trits_alike == MOST_ALIKE));
+    wire                     wrong_residue = key_write && (no_residue || (is_zero && zeros == MOST_ZEROS));
+    always_ff @(posedge clk_i) begin
+        if (trits_write) begin
+            last_trits <= trits;
+            trits_alike <= trits_repeat ? trits_alike + 1'b1 : 3'd0;
+        end
+        if (key_write) zeros <= is_zero ? zeros + 1'b1 : 2'd0;
+        if (table_place) zeros <= 2'd0;
+        if (clears) begin
+            last_trits <= 16'd0;
+            trits_alike <= 3'd0;
+        end
+    end
     always_ff @(posedge clk_i) begin
         if (trits_write) begin
             next_trits <= trits_follow ? next_trits + 1'b1 : {(LOG2_N - 3){1'b0}};
@@ -289,22 +363,43 @@ module cm_client_engine #(
     wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
     wire       enters_key = command_code_i == LOAD_KEY || command_code_i == GENERATE;
     wire       known = encryption || enters_key || command_code_i == DECRYPT || command_code_i == PUBLISH;
-    wire       tag_key_there, window_late;
-    wire       key_there = (with_tags && !tag_key_there && !enters_key) ? 1'b0
+    wire       draws_seeds = encryption || command_code_i == PUBLISH;
+    wire [1:0] tag_keys_there; // {of results, of the device}
+    wire       window_late;
+    wire       key_there = (with_tags && !enters_key && !tag_keys_there[command_code_i == DECRYPT])
+        || (draws_seeds && !secret_entered) ? 1'b0
         : (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
         : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
         : secret_there && last_prime <= secret_last;
     wire       encodes_ckks, decodes_ckks; // the settings allow it
-    wire       fits = primes_fit && (!ckks || (encryption ? encodes_ckks : command_code_i != DECRYPT || decodes_ckks));
+    wire       uses_message = encryption || command_code_i == DECRYPT;
+    wire       bound_there = largest != 32'd0 && !(ckks && float_values && largest[31]);
+    wire       message_fits = ckks ? (encryption ? encodes_ckks : decodes_ckks) : t_fits;
+    wire       fits = primes_fit && (!uses_message || message_fits) && (!encryption || bound_there);
+    wire       allowed = (command_code_i != SYMMETRIC || policy[POLICY_ENCRYPT])
+        && (command_code_i != DECRYPT || policy[1:0] == DECRYPT_ALWAYS || (policy[1:0] == DECRYPT_TAGGED && with_tags));
     // A ciphertext may follow another one of its kind at once.
     wire       follows = command_code_i == command && (encrypts || decrypts) && !publishes && !in_coefficients
         && !(encryption && coefficients);
     assign     idle_o = begun == finished && !front_busy && !wiping && !frame_valid_o;
     assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
-    wire       accepted = command_i && ready_o && known && key_there && fits;
-    wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
-    wire       exhausted = starts_encryption && counter >= counter_end;
+    assign     accepted = command_i && ready_o && known && key_there && allowed && fits;
+    wire       starts_encryption = accepted && draws_seeds;
+    wire       exhausted = starts_encryption && (!counter_set || counter >= counter_end);
     wire       too_late = starts_encryption && with_tags && window_late;
+    // With a counter that comes again, a source that repeats a draw shows the difference of two messages.
+    wire        counter_write = setting && is_global && at == MAP_COUNTER + 8'd1;
+    wire [63:0] counter_entered = {write_data_i, counter_low};
+    wire        counter_falls = counter_write && fixed && counter_entered < counter;
+    // Frames name t, so their tag binds it.
+    wire [PRIMES-1:0] t_below;
+    generate
+        for (g = 0; g < PRIMES; g = g + 1) begin : g_below
+            assign t_below[g] = t < prime_q[g] || last_prime < g;
+        end
+    endgenerate
+    wire       t_fits = t_below == {PRIMES{1'b1}} && t[WIDTH-1:1] != {(WIDTH - 1){1'b0}}
+        && scale == {{(64 - WIDTH){1'b0}}, t};
 
     always_ff @(posedge clk_i) begin
         if (accepted) begin
@@ -313,9 +408,15 @@ module cm_client_engine #(
             in_coefficients <= encryption && coefficients;
             begun <= follows ? begun + 1'b1 : {{(COUNT - 1){1'b0}}, 1'b1};
         end
-        if (setting && is_global && at == MAP_COUNTER) counter[31:0] <= write_data_i;
-        if (setting && is_global && at == MAP_COUNTER + 8'd1) counter[63:32] <= write_data_i;
+        if (counter_write && !counter_falls) begin
+            counter <= counter_entered;
+            counter_set <= 1'b1;
+        end
         if (starts_encryption) counter <= counter + 1'b1;
+        if (clears && !keys_stay) begin
+            counter <= 64'd0;
+            counter_set <= 1'b0;
+        end
         if (clears) begin
             command <= 4'd0;
             decrypts <= 1'b0;
@@ -367,21 +468,24 @@ module cm_client_engine #(
     wire        seed_read, read_shake; // a seed's words, or which seed's
     wire [63:0] seed_read_words;
     wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
+    wire        draws, entropy_starts, entropy_tested, entropy_fails;
     cm_client_seeds u_seeds (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .start_i(seeds_start), .bare_i(generates),
         .free_o(seeds_free), .done_o(seeds_done),
         .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake),
         .published_o(seeds_published), .read_i(seed_read), .read_whole_i(read_shake), .read_data_i(seed_read_words),
         .secret_i(device_secret), .counter_i(front_counter),
-        .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
+        .entropy_valid_i(entropy_valid_i && entropy_tested), .entropy_ready_o(draws), .entropy_i(entropy_i),
         .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
         .private_o(private_seed), .public_o(public_seed)
     );
 
-    wire entropy_fails;
+    // Words are tested before any of them is used.
+    assign entropy_ready_o = entropy_starts || (draws && entropy_tested);
     cm_client_health u_health (
-        .clk_i(clk_i), .rst_i(clears && !keys_stay), .valid_i(entropy_valid_i && entropy_ready_o), .word_i(entropy_i),
+        .clk_i(clk_i), .rst_i(clears && !keys_stay), .begin_i(accepted), .starting_o(entropy_starts),
+        .tested_o(entropy_tested), .valid_i(entropy_valid_i && entropy_ready_o), .word_i(entropy_i),
         .failed_o(entropy_fails)
     );
 
@@ -501,6 +605,11 @@ module cm_client_engine #(
         .value_i(ended ? 32'd0 : value_i), .m_o(scale_m), .product_i(wide_products[64 +: WIDTH+1]),
         .whole_i(whole_product[WIDTH:0]), .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
+    // Beyond the bound, by magnitude: those of binary32 compare as their bits do.
+    wire [31:0] magnitude = (ckks && float_values) ? {1'b0, value_i[30:0]}
+        : (value_i[31] && (ckks || signed_values)) ? 32'd0 - value_i : value_i;
+    reg         beyond;
+    always_ff @(posedge clk_i) beyond <= value_valid_i && value_ready_o && magnitude > largest;
     always_ff @(posedge clk_i) begin
         if (accepted && encryption && !ckks) fill_waits <= 1'b1;
         if (fill_waits && message_free) begin
@@ -576,10 +685,6 @@ module cm_client_engine #(
                                                       : source_index[PAIR_BITS-1 -: EIGHT_BITS];
     wire [47:0]           small_words [0:1]; // by half
     wire [GROUP_BITS-1:0] ternary_group = trits_write ? table_index[GROUP_BITS-1:0] : groups[GROUP_BITS-1:0];
-    wire [15:0]           trits = write_data_i[15:0];
-    function automatic wrong_trits(input [15:0] word);
-        wrong_trits = (word[15:1] & word[14:0] & 15'h5555) != 15'd0;
-    endfunction
     // Noise is in the first two places of a memory, u in the third, for one sampler works at a time, and one load.
     wire                  small_is_u = ternary_eight || trits_write;
     wire [EIGHT_BITS+1:0] small_to = wipes ? wipe_address[EIGHT_BITS+1:0]
@@ -1237,7 +1342,7 @@ module cm_client_engine #(
     wire [63:0] tag, answer_counter;
     cm_client_tags #(.DIGIT(TAG_DIGIT)) u_tags (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .setting_i(setting && is_global), .at_i(at),
-        .data_i(write_data_i), .there_o(tag_key_there), .counter_i(counter), .late_o(window_late),
+        .data_i(write_data_i), .there_o(tag_keys_there), .counter_i(counter), .late_o(window_late),
         .reads_i(decrypts), .sent_counter_i(sent_counter),
         .sent_random_i(shake ? public_seed[63:0] : public_seed[319:256]),
         .answer_counter_o(answer_counter), .fields_o(tag_fields),
@@ -1448,28 +1553,35 @@ module cm_client_engine #(
     wire [3:0] fault = (write_i && !idle_o) ? FAULT_BUSY
         : (command_i && ready_o && !known) ? FAULT_COMMAND
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
+        : ((command_i && ready_o && !allowed) || fixed_write) ? FAULT_POLICY
         : (command_i && ready_o && !fits) ? FAULT_SETTINGS
         : (read_fault || residue_fault) ? FAULT_FRAME
         : decoded_wrong ? FAULT_RESULT
-        : exhausted ? FAULT_COUNTER
+        : (exhausted || counter_falls) ? FAULT_COUNTER
         : too_late ? FAULT_WINDOW
         : (seeds_refused || entropy_fails) ? FAULT_ENTROPY
-        : ((scaled_valid && scaled_wrong) || ckks_wrong) ? FAULT_RANGE
+        : ((scaled_valid && scaled_wrong) || ckks_wrong || beyond) ? FAULT_RANGE
         : (too_many || ckks_too_many) ? FAULT_TOO_MANY
-        : (trits_write && wrong_trits(trits)) ? FAULT_KEY
-        : wrong_prime ? FAULT_SETTINGS : FAULT_NONE;
-    // Whoever sends frames must not be able to wipe the keys.
+        : (wrong_trits || wrong_residue || wrong_secret) ? FAULT_KEY
+        : (wrong_prime || wrong_setting) ? FAULT_SETTINGS : FAULT_NONE;
+    // Whoever sends frames or values must not be able to wipe the keys.
+    wire fault_keeps = fault == FAULT_NONE || fault == FAULT_FRAME || fault == FAULT_RESULT || fault == FAULT_RANGE
+        || fault == FAULT_TOO_MANY;
+    // A setting that is written during a wipe is lost, too; and one that takes the keys as well is said.
+    wire faults = fault != FAULT_NONE && (!wiping || fault == FAULT_BUSY || (keys_stay && !fault_keeps));
     cm_client_wipe #(.BITS(LOG2_N), .COUNT(1 << LOG2_N)) u_wipe (
-        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE),
-        .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
+        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE || abort_i), .keeps_i(fault_keeps),
         .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys), .keys_stay_o(keys_stay), .wiping_o(wiping),
         .address_o(wipe_address)
     );
     always_ff @(posedge clk_i) begin
+        faults_o <= faults;
         if (accepted) fault_o <= FAULT_NONE;
-        // A setting that is written during a wipe is lost, too.
-        if (fault != FAULT_NONE && (!wiping || fault == FAULT_BUSY)) fault_o <= fault;
-        if (rst_i) fault_o <= FAULT_NONE;
+        if (faults) fault_o <= fault;
+        if (rst_i) begin
+            fault_o <= FAULT_NONE;
+            faults_o <= 1'b0;
+        end
     end
 endmodule
 `default_nettype wire

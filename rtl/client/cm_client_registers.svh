@@ -36,5 +36,7 @@ localparam integer CM_CLIENT_COMMAND_CODE_BITS = 4;
 localparam integer CM_CLIENT_CONTROL_OFFSET = 24;
 localparam integer CM_CLIENT_CONTROL_RESET_LOW = 0;
 localparam integer CM_CLIENT_CONTROL_RESET_BITS = 1;
+localparam integer CM_CLIENT_CONTROL_ABORT_LOW = 1;
+localparam integer CM_CLIENT_CONTROL_ABORT_BITS = 1;
 localparam integer CM_CLIENT_SETTINGS_OFFSET = 16384;
 // verilator lint_on UNUSEDPARAM

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key K, at the
-// position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in all: those of the
-// device before it encrypts, those of the results before it decrypts.
+// position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in all, twice: those of
+// the device, which make tags, and those of the results, which check them.
 `default_nettype none
 module cm_client_tags #(
     parameter integer DIGIT = 8 // cm_client_poly1305
@@ -13,7 +13,7 @@ module cm_client_tags #(
     input  wire         setting_i,
     input  wire [7:0]   at_i,
     input  wire [31:0]  data_i,
-    output wire         there_o,     // every word of the key was entered, in order
+    output wire [1:0]   there_o,     // every word of a key was entered, in order: {the results', the device's}
     // The window of the next ciphertext.
     input  wire [63:0]  counter_i,
     output wire         late_o,      // it does not reach to that counter
@@ -45,16 +45,10 @@ module cm_client_tags #(
     localparam [3:0] KEY_WORDS = 4'd12;
     localparam [63:0] NEW_WINDOW = {64{1'b1}};
 
-    reg [383:0] key;  // K, then r
-    reg [3:0]   next; // of its words
     reg [31:0]  device;
     reg [15:0]  epoch;
     reg [63:0]  window;
     reg [63:0]  answer_counter, answer_random;
-    integer i;
-    wire        key_word = setting_i && at_i >= MAP_TAG_KEY && at_i < MAP_TAG_KEY + {4'd0, KEY_WORDS};
-    wire [7:0]  number = at_i - MAP_TAG_KEY;
-    assign there_o = next == KEY_WORDS;
     always_ff @(posedge clk_i) begin
         if (setting_i) begin
             case (at_i)
@@ -69,15 +63,31 @@ module cm_client_tags #(
                 default: ;
             endcase
         end
-        if (key_word) begin
-            for (i = 0; i < 12; i = i + 1) if (number[3:0] == i) key[32*i +: 32] <= data_i;
-            next <= (number[3:0] == 4'd0) ? 4'd1 : (number[3:0] == next) ? next + 1'b1 : 4'd0;
-        end
-        if (rst_i && !keys_stay_i) begin
-            key <= 384'd0;
-            next <= 4'd0;
-        end
     end
+
+    // The device's key, and the results'.
+    wire [383:0] keys [0:1];
+    genvar k;
+    generate
+        for (k = 0; k < 2; k = k + 1) begin : g_key
+            reg [383:0] key;  // K, then r
+            reg [3:0]   next; // of its words
+            integer     i;
+            wire [7:0]  number = at_i - ((k == 0) ? MAP_TAG_KEY : MAP_RESULT_KEY);
+            assign keys[k] = key;
+            assign there_o[k] = next == KEY_WORDS;
+            always_ff @(posedge clk_i) begin
+                if (setting_i && number < {4'd0, KEY_WORDS}) begin
+                    for (i = 0; i < 12; i = i + 1) if (number[3:0] == i) key[32*i +: 32] <= data_i;
+                    next <= (number[3:0] == 4'd0) ? 4'd1 : (number[3:0] == next) ? next + 1'b1 : 4'd0;
+                end
+                if (rst_i && !keys_stay_i) begin
+                    key <= 384'd0;
+                    next <= 4'd0;
+                end
+            end
+        end
+    endgenerate
 
     wire [64:0] past = {1'b0, counter_i} - {1'b0, window};
     assign late_o = window != NEW_WINDOW && past[64:32] != 33'd0;
@@ -87,6 +97,7 @@ module cm_client_tags #(
     assign fields_o = {reads_i ? answer_random : sent_random_i, since_window, 16'd0, epoch, device};
 
     wire done;
+    wire [383:0] key = keys[reads_i];
     cm_client_poly1305 #(.DIGIT(DIGIT)) u_hash (
         .clk_i(clk_i), .rst_i(rst_i), .start_i(start_i), .r_i(key[383:256] & CLAMP), .ready_o(ready_o),
         .absorb_i(absorb_i), .word_i(word_i), .finish_i(finish_i), .done_o(done), .hash_o(position_o)

@@ -17,6 +17,7 @@ module cm_client_engine #(
 ) (
     input  wire        clk_i,
     input  wire        rst_i,
+    input  wire        abort_i,
     input  wire        write_i,
     input  wire [11:0] write_address_i,
     input  wire [31:0] write_data_i,
@@ -25,6 +26,7 @@ module cm_client_engine #(
     output wire        ready_o,
     output wire        idle_o,
     output wire [3:0]  fault_o,
+    output wire        faults_o,
     input  wire        entropy_valid_i,
     output wire        entropy_ready_o,
     input  wire [31:0] entropy_i,
@@ -48,7 +50,7 @@ module cm_client_engine #(
     assign {frame_o, result_o, entropy_ready_o, value_ready_o, frame_valid_o, read_ready_o, result_valid_o} = hidden;
     assign frame_last_o = hidden[0];
     assign result_last_o = hidden[1];
-    assign {ready_o, idle_o, fault_o} = entropy_i[5:0]; // by way of a port that cm_client_axi only passes on
+    assign {faults_o, ready_o, idle_o, fault_o} = entropy_i[6:0]; // by way of a port that cm_client_axi only passes on
 endmodule
 
 module prove_client_registers (
@@ -58,7 +60,7 @@ module prove_client_registers (
     (* anyseq *) reg [31:0] wdata_0, wdata_1;
     (* anyseq *) reg [3:0]  wstrb;
     (* anyseq *) reg        awvalid, wvalid, bready, arvalid, rready;
-    (* anyseq *) reg [5:0]  state;
+    (* anyseq *) reg [6:0]  state;
     (* anyseq *) reg        restarts;
     reg started = 1'b0;
     always_ff @(posedge clk_i) started <= 1'b1;
@@ -78,7 +80,7 @@ module prove_client_registers (
                 .s_axil_bready(bready), .s_axil_araddr(araddr), .s_axil_arvalid(arvalid),
                 .s_axil_arready(arready[i]), .s_axil_rdata(rdata[32*i +: 32]), .s_axil_rresp(resp[4*i+2 +: 2]),
                 .s_axil_rvalid(rvalid[i]), .s_axil_rready(rready), .irq(irq[i]),
-                .s_axis_entropy_tdata({26'd0, state}), .s_axis_entropy_tvalid(1'b0), .s_axis_entropy_tready(),
+                .s_axis_entropy_tdata({25'd0, state}), .s_axis_entropy_tvalid(1'b0), .s_axis_entropy_tready(),
                 .s_axis_value_tdata(32'd0), .s_axis_value_tvalid(1'b0), .s_axis_value_tlast(1'b0),
                 .s_axis_value_tready(), .m_axis_frame_tdata(), .m_axis_frame_tvalid(),
                 .m_axis_frame_tlast(), .m_axis_frame_tready(1'b0), .s_axis_read_tdata(32'd0),

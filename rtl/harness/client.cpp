@@ -13,6 +13,7 @@
 //     state                        prints every variable with a hash of what it holds (built with STATE)
 //     waves FILE                   every signal from here on, as a VCD file (built with WAVES)
 //     forget                       what was given for later
+//     abort                        ends the job, as CONTROL.ABORT
 //     reset
 //     quit
 //
@@ -101,12 +102,20 @@ class client
         forget();
         top.write_i = 0;
         top.command_i = 0;
+        top.abort_i = 0;
         top.rst_i = 1;
         tick();
         tick();
         top.rst_i = 0;
         tick();
         std::printf("reset %" PRIu64 "\n", now);
+    }
+
+    void abort_job()
+    {
+        top.abort_i = 1;
+        tick();
+        top.abort_i = 0;
     }
 
     void set(uint32_t address, uint32_t value)
@@ -222,12 +231,13 @@ class client
         }
         const bool took_read = top.read_valid_i && top.read_ready_o;
         if (records) {
-            std::printf("in %" PRIu64 " %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x\n", now,
-                        unsigned{top.rst_i}, unsigned{top.write_i}, unsigned{top.write_address_i},
-                        unsigned{top.write_data_i}, unsigned{top.command_i}, unsigned{top.command_code_i},
-                        unsigned{top.entropy_valid_i}, unsigned{top.entropy_i}, unsigned{top.value_valid_i},
-                        unsigned{top.value_i}, unsigned{top.value_last_i}, unsigned{top.frame_ready_i},
-                        unsigned{top.read_valid_i}, unsigned{top.read_i}, unsigned{top.result_ready_i});
+            std::printf("in %" PRIu64 " %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x\n", now,
+                        unsigned{top.rst_i}, unsigned{top.abort_i}, unsigned{top.write_i},
+                        unsigned{top.write_address_i}, unsigned{top.write_data_i}, unsigned{top.command_i},
+                        unsigned{top.command_code_i}, unsigned{top.entropy_valid_i}, unsigned{top.entropy_i},
+                        unsigned{top.value_valid_i}, unsigned{top.value_i}, unsigned{top.value_last_i},
+                        unsigned{top.frame_ready_i}, unsigned{top.read_valid_i}, unsigned{top.read_i},
+                        unsigned{top.result_ready_i});
         }
         const bool held = (top.value_valid_i && !took_value) || (top.read_valid_i && !took_read);
         top.clk_i = 1;
@@ -300,6 +310,8 @@ int main(int argc, char **)
 #endif
         } else if (what == "forget") {
             hardware->forget();
+        } else if (what == "abort") {
+            hardware->abort_job();
         } else if (what == "reset") {
             hardware->reset();
         } else {

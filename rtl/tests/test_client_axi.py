@@ -18,7 +18,8 @@ CONSTANTS = {
 PARAMETERS = {"LOG2_N": 10, "LOG2_UNITS": 1, "PRIMES": 2, "DEEP": 0}
 BUS_INPUTS = ("awaddr", "awvalid", "wdata", "wstrb", "wvalid", "bready", "araddr", "arvalid", "rready")
 STREAMS = ("entropy", "value", "read")
-UNKNOWN_COMMAND, FAULT_COMMAND = 15, 1
+UNKNOWN_COMMAND, SETTING_T = 15, 10
+FAULT_COMMAND, FAULT_BUSY, FAULT_SETTINGS = 1, 7, 10
 IDLE, FAULT, LOST = (1 << CONSTANTS[f"EVENTS_{name}_LOW"] for name in ("IDLE", "FAULT", "LOST"))
 
 
@@ -154,6 +155,67 @@ async def faults_interrupt_and_wipe(dut):
     await bus.write(CONSTANTS["EVENTS_OFFSET"], FAULT)
     assert not int(dut.irq.value)
     assert await bus.read(CONSTANTS["EVENTS_OFFSET"]) == IDLE
+
+
+async def faulted(bus):
+    """An engine with a fault whose events are cleared, and that says those of the next one."""
+    await bus.write(CONSTANTS["COMMAND_OFFSET"], UNKNOWN_COMMAND)
+    await bus.idle()
+    await bus.write(CONSTANTS["EVENTS_OFFSET"], 7)
+    await bus.write(CONSTANTS["INTERRUPTS_OFFSET"], FAULT)
+    assert await bus.read(CONSTANTS["STATUS_OFFSET"]) >> CONSTANTS["STATUS_FAULT_LOW"] == FAULT_COMMAND
+
+
+@cocotb.test()
+async def a_fault_behind_a_fault_interrupts(dut):
+    """With no command in between, which would clear the first one; also of the same number."""
+    bus = await started(dut)
+    await faulted(bus)
+    for _ in range(2):
+        assert not int(dut.irq.value)
+        await bus.write(CONSTANTS["SETTINGS_OFFSET"] + 4 * SETTING_T, 1)
+        await cycles(dut, 3)
+        assert int(dut.irq.value)
+        assert await bus.read(CONSTANTS["EVENTS_OFFSET"]) & FAULT
+        assert await bus.read(CONSTANTS["STATUS_OFFSET"]) >> CONSTANTS["STATUS_FAULT_LOW"] == FAULT_SETTINGS
+        await bus.idle()
+        await bus.write(CONSTANTS["EVENTS_OFFSET"], 7)
+
+
+@cocotb.test()
+async def a_fault_while_one_is_wiped_interrupts(dut):
+    bus = await started(dut)
+    await faulted(bus)
+    await bus.write(CONSTANTS["COMMAND_OFFSET"], UNKNOWN_COMMAND)
+    await bus.write(CONSTANTS["EVENTS_OFFSET"], 7)
+    assert not int(dut.irq.value)
+    await bus.write(CONSTANTS["SETTINGS_OFFSET"] + 4 * SETTING_T, 7)
+    await cycles(dut, 3)
+    assert int(dut.irq.value)
+    assert await bus.read(CONSTANTS["STATUS_OFFSET"]) >> CONSTANTS["STATUS_FAULT_LOW"] == FAULT_BUSY
+
+
+@cocotb.test()
+async def an_abort_is_no_fault_and_keeps_secrets(dut):
+    bus = await started(dut)
+    words = await set_secret(bus)
+    await bus.write(CONSTANTS["EVENTS_OFFSET"], 7)
+    await bus.write(CONSTANTS["CONTROL_OFFSET"], 1 << CONSTANTS["CONTROL_ABORT_LOW"])
+    assert not await bus.read(CONSTANTS["STATUS_OFFSET"]) & 1
+    await bus.idle()
+    assert secret_of(dut) == words
+    assert await bus.read(CONSTANTS["EVENTS_OFFSET"]) == IDLE
+    assert await bus.read(CONSTANTS["STATUS_OFFSET"]) == 1
+
+
+@cocotb.test()
+async def an_abort_drops_a_command_that_waits(dut):
+    bus = await started(dut)
+    await bus.write(CONSTANTS["CONTROL_OFFSET"], 1 << CONSTANTS["CONTROL_ABORT_LOW"])
+    await bus.write(CONSTANTS["COMMAND_OFFSET"], UNKNOWN_COMMAND)
+    await bus.write(CONSTANTS["CONTROL_OFFSET"], 1 << CONSTANTS["CONTROL_ABORT_LOW"])
+    await bus.idle()
+    assert await bus.read(CONSTANTS["STATUS_OFFSET"]) == 1
 
 
 @cocotb.test()

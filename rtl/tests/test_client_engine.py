@@ -57,14 +57,17 @@ def tag(engine, case):
         engine.tags(bytes.fromhex(how["key"]), how["device"], how["epoch"], how["window"])
 
 
-def prepared(case, shape):
-    """An engine with the case's keys and settings."""
+def prepared(case, shape, policy=None, before=lambda engine: None):
+    """An engine with the case's keys and settings; before: what else the first command fixes."""
     engine, key = Client(shape), key_of(case)
     engine.options = options_of(case)
+    engine.policy = engine.policy if policy is None else policy
     engine.wait_for_wipe()
     tag(engine, case)
+    before(engine)
+    engine.fractions(key)
     engine.load(key)
-    engine.message_space(key, case["t"], case["signed"], case["coefficients"])
+    engine.message_space(key, case["t"], case["signed"], case["coefficients"], fractions=False)
     engine.counter(case["counter"])
     return engine
 
@@ -262,12 +265,14 @@ def test_noise_up_to_its_bound(seed):
 def test_other_commands_in_between_and_keys_that_change():
     """Nothing of a command, a message or a key is left for the next one."""
     of = {"set": "n1024_q26", "t": 1000, "public": True}
-    first, second = case_of(**of, seed=11), case_of(**of, seed=12, coefficients=True, signed=True, count=1)
+    first = case_of(**of, seed=11, counter=5)
+    fixed = {"device_secret": first["device_secret"], "counter": 6}
+    second = case_of(**of, **fixed, seed=12, coefficients=True, signed=True, count=1)
     engine = prepared(first, SMALL)
     offer(engine, first)
     encrypt(engine, first)
     key = key_of(second)
-    engine.load(key)
+    engine.load(key, fixes=False)
     engine.message_space(key, 1000, True, True)
     engine.counter(second["counter"])
     offer(engine, second)
@@ -278,11 +283,12 @@ def test_other_commands_in_between_and_keys_that_change():
 def test_a_counter_that_is_not_the_next():
     """Firmware may have used counters without the engine; frames name the one that seeds are derived with."""
     of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 2}
-    first, second = case_of(**of, seed=11), case_of(**of, seed=13)
+    first = case_of(**of, seed=11, counter=2**32 - 9)
+    second = case_of(**of, seed=13, counter=2**32 + 3, device_secret=first["device_secret"])
     engine = prepared(first, SMALL)
     offer(engine, first)
     encrypt(engine, first)
-    engine.load(key_of(second), secret=False)
+    engine.load(key_of(second), secret=False, fixes=False)
     engine.counter(second["counter"])
     offer(engine, second)
     encrypt(engine, second)
@@ -339,9 +345,9 @@ def test_reset_in_the_middle_of_a_ciphertext():
     assert outcome.fault == 0 and outcome.frames == frames_of(case)
 
 
-def faulty(prepare, command=constants()["COMMAND_SYMMETRIC"]):
-    """The fault that a change to a good case raises; nothing whole leaves, and the key is gone."""
-    case = case_with_draws()
+def faulty(prepare, command=constants()["COMMAND_SYMMETRIC"], **changes):
+    """The fault that a change to a good case raises; nothing whole leaves."""
+    case = {**case_with_draws(), **changes}
     engine = prepared(case, SMALL)
     prepare(engine, case)
     engine.script.append(f"command {command}")
@@ -433,9 +439,9 @@ def test_a_draw_that_repeats_behind_a_wrong_frame():
 def test_no_counter_left(counter, end):
     def prepare(engine, case):
         offer(engine, case)
-        engine.counter(counter, end)
+        engine.set("MAP_COUNTER_END", end, words=2)
 
-    assert faulty(prepare) == constants()["FAULT_COUNTER"]
+    assert faulty(prepare, counter=counter) == constants()["FAULT_COUNTER"]
 
 
 @pytest.mark.parametrize("primes", [3, 5, 255])
@@ -557,15 +563,22 @@ def test_a_key_that_is_not_there(command):
     assert outcome.words == 0
 
 
+def other_trits(engine, words, place=0):
+    """The beginning of another key, of words that are not all alike."""
+    engine.set("MAP_TABLE_PLACE", place)
+    for word in range(words):
+        engine.set("MAP_TRITS", 0x5554 | (place + word) % 2)
+
+
 @pytest.mark.parametrize("between", ["a ciphertext", "a wrong frame"])
 def test_coefficients_half_of_which_are_overwritten(between):
     """u takes their place, or zeros do."""
     case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
     engine = prepared(case, SMALL)
-    engine.set("MAP_TABLE_PLACE", 0)
+    other_trits(engine, 64)
     for half in range(2):
-        for _ in range(64):
-            engine.set("MAP_TRITS", 0x5555)
+        for word in range(64 * half):
+            engine.set("MAP_TRITS", 0x5554 | word % 2)
         if half == 0 and between == "a ciphertext":
             offer(engine, case)
             encrypt(engine, case)
@@ -583,9 +596,7 @@ def test_coefficients_that_a_wrong_frame_wipes():
     """Keys stay, but not the coefficients of the next one."""
     case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
     engine = prepared(case, SMALL)
-    engine.set("MAP_TABLE_PLACE", 0)
-    for _ in range(128):
-        engine.set("MAP_TRITS", 0x5555)
+    other_trits(engine, 128)
     engine.read(bytes(44))
     engine.command("COMMAND_DECRYPT")
     engine.run()
@@ -604,9 +615,7 @@ def test_a_key_that_is_not_whole(change):
     engine = prepared(case, SMALL)
     command = "COMMAND_SYMMETRIC"
     if change == "a trit":
-        engine.set("MAP_TABLE_PLACE", 1)
-        for _ in range(127):
-            engine.set("MAP_TRITS", 0x5555)
+        other_trits(engine, 127, place=1)
         command = "COMMAND_LOAD_KEY"
     elif change == "a residue":
         engine.set("MAP_TABLE_PLACE", 1 << 24)

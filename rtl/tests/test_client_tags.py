@@ -190,7 +190,12 @@ FORGED = (
 def test_forged_frames_are_refused_and_the_keys_stay(what):
     """With the right checksum; also a frame of version 1, and one under another key."""
     case = case_of(set="n1024_q26", t=1000, public=True, tagged="again", seed=120)
-    engine = prepared(case, SMALL)
+    untagged = case_of(set="n1024_q26", t=1000, public=True, seed=120)
+    key = bytearray.fromhex(case["tag"]["key"])
+    if what.startswith("another"):
+        key[0 if what == "another key" else 32] ^= 1
+    other = int.from_bytes(key, "little")
+    engine = prepared(case, SMALL, before=lambda engine: engine.set("MAP_RESULT_KEY", other, words=12))
     frame, rest = frame_of(case)
     changed = bytearray(frame)
     places = {
@@ -206,11 +211,7 @@ def test_forged_frames_are_refused_and_the_keys_stay(what):
         changed[places[what]] ^= 1
     frames = bytes(changed) + crc32c(bytes(changed)).to_bytes(4, "little") + rest
     if what == "no tag":
-        frames = frames_of(case_of(set="n1024_q26", t=1000, public=True, seed=120))[0]
-    key = bytearray.fromhex(case["tag"]["key"])
-    if what.startswith("another"):
-        key[0 if what == "another key" else 32] ^= 1
-        engine.set("MAP_TAG_KEY", int.from_bytes(key, "little"), words=12)
+        frames = frames_of(untagged)[0]
     engine.answer(case["counter"], frame[AT_RANDOM:TAGGED_HEADER])
     engine.read(frames)
     engine.command("COMMAND_DECRYPT")
@@ -218,8 +219,11 @@ def test_forged_frames_are_refused_and_the_keys_stay(what):
     engine.wait_for_wipe()
     engine.script.append("forget")
     if what.startswith("another"):
-        tag(engine, case)
-    decrypt(engine, case, frames_of(case)[0])
+        engine.options = 0
+        engine.message_space(key_of(case), case["t"], signed=False, coefficients=False)
+        decrypt(engine, case, frames_of(untagged)[0])
+    else:
+        decrypt(engine, case, frames_of(case)[0])
     outcome = engine.simulate()
     assert outcome.faults == [constants()["FAULT_FRAME"]]
     assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
@@ -227,10 +231,9 @@ def test_forged_frames_are_refused_and_the_keys_stay(what):
 
 @pytest.mark.parametrize("window", ["ahead", "too long ago"])
 def test_a_window_that_does_not_reach(window):
-    case = case_of(set="n1024_q26", t=1000, tagged="again", seed=121)
-    engine = prepared(case, SMALL)
     counter = 2**40
-    engine.counter(counter)
+    case = {**case_of(set="n1024_q26", t=1000, tagged="again", seed=121), "counter": counter}
+    engine = prepared(case, SMALL)
     engine.set("MAP_WINDOW", counter + 1 if window == "ahead" else counter - 2**32, words=2)
     offer(engine, case)
     engine.command("COMMAND_SYMMETRIC")
@@ -239,21 +242,26 @@ def test_a_window_that_does_not_reach(window):
     assert outcome.faults == [constants()["FAULT_WINDOW"]] and outcome.words == 0
 
 
-@pytest.mark.parametrize("change", ["nothing entered", "a word left out", "wiped"])
+@pytest.mark.parametrize("change", ["nothing entered", "a word left out", "wiped", "the other one"])
 @pytest.mark.parametrize("command", ["COMMAND_SYMMETRIC", "COMMAND_DECRYPT", "COMMAND_PUBLISH"])
 def test_a_tag_key_that_is_not_there(command, change):
     """Tags under a key of zeros would be anyone's."""
     case = case_of(set="n1024_q26", t=1000, tagged="first", seed=122)
-    engine = prepared({**case, "tag": None}, SMALL)
-    if change == "a word left out":
-        for word in (*range(5), *range(6, 12)):
-            engine.set("MAP_TAG_KEY", 7, place=word)
-    elif change == "wiped":
-        tag(engine, case)
-        engine.script.append("command 15")
-        engine.run()
-        engine.wait_for_wipe()
-        engine.load(key_of(case))
+
+    def before(engine):
+        if change == "a word left out":
+            for word in (*range(5), *range(6, 12)):
+                engine.set("MAP_RESULT_KEY" if command == "COMMAND_DECRYPT" else "MAP_TAG_KEY", 7, place=word)
+        elif change == "wiped":
+            tag(engine, case)
+            engine.script.append("command 15")
+            engine.run()
+            engine.wait_for_wipe()
+        elif change == "the other one":
+            name = "MAP_TAG_KEY" if command == "COMMAND_DECRYPT" else "MAP_RESULT_KEY"
+            engine.set(name, int.from_bytes(bytes.fromhex(case["tag"]["key"]), "little"), words=12)
+
+    engine = prepared({**case, "tag": None}, SMALL, before=before)
     engine.options = options_of(case)
     engine.message_space(key_of(case), case["t"], signed=False, coefficients=False)
     engine.command(command)
@@ -277,5 +285,11 @@ def test_nothing_secret_is_left(wipe):
         assert [name for name in first if first[name] != second[name]] == [], cycles_before
     first, second = states_after(lambda engine: None, "COMMAND_SYMMETRIC", 4000, **of)
     different = {name for name in first if first[name] != second[name]}
-    for name in ("u_tags.key", "u_tags.tag_o", "u_tags.u_hash.sum", "u_tags.u_hash.h"):
+    for name in (
+        "u_tags.g_key[0].key",
+        "u_tags.g_key[1].key",
+        "u_tags.tag_o",
+        "u_tags.u_hash.sum",
+        "u_tags.u_hash.h",
+    ):
         assert f"TOP.cm_client_engine.{name}" in different

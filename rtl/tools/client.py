@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import fcntl
+import random
 import re
 import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,15 @@ TOP = "cm_client_engine"
 SILICON = 64
 """MULTIPLIER_WIDTH of a design for standard cells."""
 INPUTS = (
-    *("rst_i", "write_i", "write_address_i", "write_data_i", "command_i", "command_code_i"),
+    *("rst_i", "abort_i", "write_i", "write_address_i", "write_data_i", "command_i", "command_code_i"),
     *("entropy_valid_i", "entropy_i", "value_valid_i", "value_i", "value_last_i", "frame_ready_i"),
     *("read_valid_i", "read_i", "result_ready_i"),
 )
 """Of the engine, in the order of its ports."""
+START_WORDS = 1024
+"""Random words that are tested before any is used."""
+LARGEST_FLOAT, LARGEST_INTEGER = 0x7F7FFFFF, 1 << 31
+"""As MAP_LARGEST: any number is within it."""
 MOST_CYCLES = 1_000_000
 """No command takes longer; a job that hangs is stopped here."""
 
@@ -145,7 +151,14 @@ class Client:
         self.script: list[str] = []
         self.options = 0
         """More bits of MAP_SHAPE, for settings that follow."""
+        self.policy = constants()["DECRYPT_ALWAYS"] | 1 << constants()["POLICY_ENCRYPT"]
+        """What the secret key may do, for load()."""
         self.has_waves = False
+        self.start_up()
+
+    def start_up(self) -> None:
+        """The random words that the first command behind a reset, or a fault that wipes keys, has tested."""
+        self.entropy(random.Random(800_90).randbytes(4 * START_WORDS))
 
     def set(self, name: str, value: int, place: int = 0, words: int = 1) -> None:
         """Write a global setting of one or more words."""
@@ -164,13 +177,16 @@ class Client:
         """After a reset: until every memory is cleared."""
         self.script.append(f"cycles {(self.shape.PRIMES << (self.shape.LOG2_N - 1)) + 16}")
 
-    def load(self, key: Key, secret: bool = True) -> None:
-        """The tables and the keys; the secret key is transformed."""
+    def load(self, key: Key, secret: bool = True, fixes: bool = True) -> None:
+        """The tables and the keys; the secret key is transformed. fixes: with the policy and the device's
+        secret, which stay until they are wiped."""
         log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
         r = montgomery_r(self.shape.WIDTH, log2_n)
         self.set("MAP_PARAMS", key.params_id)
         self.set("MAP_KEY_ID", key.key_id, words=2)
-        self.set("MAP_DEVICE_SECRET", int.from_bytes(key.device_secret, "little"), words=8)
+        if fixes:
+            self.set("MAP_POLICY", self.policy)
+            self.set("MAP_DEVICE_SECRET", int.from_bytes(key.device_secret, "little"), words=8)
         self.set("MAP_SHAPE", len(key.primes) - 1 | self.options)
         for i, (q, psi) in enumerate(zip(key.primes, key.roots, strict=True)):
             self.set_prime(i, "MAP_PRIME_Q", q)
@@ -195,13 +211,21 @@ class Client:
         self.command("COMMAND_LOAD_KEY")
         self.run()
 
-    def message_space(self, key: Key, t: int, signed: bool, coefficients: bool) -> None:
+    def fractions(self, key: Key) -> None:
+        """With which BFV decrypts. A key that decrypts only tagged frames needs them first."""
+        modulus = prod(key.primes)
+        for i, q in enumerate(key.primes):
+            fraction = (pow(modulus // q, -1, q) << 64) // q
+            for word in range(2):
+                self.set_prime(i, "MAP_PRIME_FRACTION", fraction >> 32 * word & 0xFFFFFFFF, word)
+
+    def message_space(
+        self, key: Key, t: int, signed: bool, coefficients: bool, fractions: bool = True
+    ) -> None:
         """BFV's plain modulus, and the form of the ciphertexts."""
         log2_n = self.shape.LOG2_N
         r = montgomery_r(32, log2_n)
-        modulus = 1
-        for q in key.primes:
-            modulus *= q
+        modulus = prod(key.primes)
         half = (t + 1) // 2
         self.set("MAP_SHAPE", len(key.primes) - 1 | signed << 8 | coefficients << 9 | self.options)
         self.set("MAP_SCALE", t, words=2)
@@ -209,13 +233,13 @@ class Client:
         self.set("MAP_T_FACTOR", modulus % t)
         self.set("MAP_T_RATIO", (modulus % t << 32) // t)
         self.set("MAP_T_HALF", half)
+        self.set("MAP_LARGEST", t - 1)
         for i, q in enumerate(key.primes):
-            weight = pow(modulus // q, -1, q)
-            for word in range(2):
-                self.set_prime(i, "MAP_PRIME_FRACTION", (weight << 64) // q >> 32 * word & 0xFFFFFFFF, word)
             inverse = pow(t, -1, q)
             self.set_prime(i, "MAP_PRIME_FACTOR", -inverse * r % q)
             self.set_prime(i, "MAP_PRIME_OFFSET", half * inverse % q)
+        if fractions:
+            self.fractions(key)
 
     def ckks_space(self, key: Key, of: dict[str, Any], results: bool = False) -> None:
         """CKKS's scale, limit and slots, as a case has them, and the numbers that go in, or come out."""
@@ -226,6 +250,7 @@ class Client:
         shape = 1 << 16 | of["complex"] << 17 | is_float << 18
         self.set("MAP_SHAPE", len(key.primes) - 1 | shape | self.options)
         self.set("MAP_CKKS", exponent & 0x3FF | of["log2_scale"] << 16 | of["limit"] << 24)
+        self.set("MAP_LARGEST", LARGEST_FLOAT if is_float else LARGEST_INTEGER)
         for i, q in enumerate(key.primes):
             self.set_prime(i, "MAP_PRIME_FACTOR", r % q)
             self.set_prime(i, "MAP_PRIME_OFFSET", -(1 << 31) % q)
@@ -235,8 +260,9 @@ class Client:
         self.set("MAP_COUNTER_END", end, words=2)
 
     def tags(self, key: bytes, device: int, epoch: int, window: int) -> None:
-        """Frames of version 2: the key is K and r."""
+        """Frames of version 2: the key is K and r, of the results that are decrypted as well."""
         self.set("MAP_TAG_KEY", int.from_bytes(key, "little"), words=12)
+        self.set("MAP_RESULT_KEY", int.from_bytes(key, "little"), words=12)
         self.set("MAP_DEVICE", device)
         self.set("MAP_EPOCH", epoch)
         self.set("MAP_WINDOW", window, words=2)

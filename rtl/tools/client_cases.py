@@ -138,7 +138,7 @@ def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
     """A case with random inputs. wanted: set, t, public, coefficients, signed, ciphertexts, count, seed; or
-    messages, in place of random ones."""
+    messages, device_secret and counter, in place of random ones."""
     rng = random.Random(wanted.get("seed", 1))
     messages_rng = random.Random(wanted.get("message_seed", wanted.get("seed", 1)))
     n = parameters.by_name(wanted["set"]).n
@@ -168,6 +168,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
         "draws": [rng.randbytes(32).hex() for _ in messages],
         "messages": messages,
     }
+    case |= {name: wanted[name] for name in ("device_secret", "counter") if name in wanted}
     case["tag"] = tag_of(wanted, rng, case["counter"])
     dtype = np.int32 if signed else np.uint32
     case["frames"] = encrypted(case, [np.array(message, dtype=dtype) for message in messages])

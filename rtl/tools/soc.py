@@ -66,7 +66,7 @@ def build(chip: Chip) -> Path:
                 *("--top", TOP, "--Mdir", directory, *CLIENT_INCLUDES),
                 *(f"-G{key}={value}" for key, value in vars(chip).items()),
                 f"-GUART_DIVISOR={UART_DIVISOR}",
-                *("-CFLAGS", f"-O1 -std=c++17 -DUART_DIVISOR={UART_DIVISOR}"),
+                *("-CFLAGS", f"-O1 -std=c++17 -DUART_DIVISOR={UART_DIVISOR} -DENGINE={chip.ENGINE}"),
                 *("-MAKEFLAGS", f"VM_PARALLEL_BUILDS=0 OPT_FAST={'-O1' if chip.ENGINE else '-O3'}"),
                 *(*ENGINE_SOURCES, *CLIENT_SOURCES, *SOC_SOURCES, picorv32(), *HARNESS),
             ],

@@ -8,6 +8,7 @@
 #ifndef CM_ENCODE_CKKS_H
 #define CM_ENCODE_CKKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ciphermote/ckks.h"
@@ -29,6 +30,18 @@ typedef struct cmi_ckks_message {
  * CM_ERR_TOO_MANY.
  */
 CM_MUST_CHECK cm_status cmi_ckks_check(const cm_params *params, const cm_ckks_values *values);
+
+/*
+ * The largest magnitude of a number as values has it: the bits of a binary32, or else an integer in units of
+ * 2^exponent, at most 2^31. Values must have passed cmi_ckks_check.
+ */
+uint32_t cmi_ckks_largest(const cm_ckks_values *values);
+
+/*
+ * Whether a complex number is beyond the largest in absolute value, as encoding at 31 bits finds it: for
+ * hardware that compares real and imaginary parts alone. Values must have passed cmi_ckks_check.
+ */
+bool cmi_ckks_beyond_circle(const cm_ckks_values *values);
 
 /*
  * Encode values into message->data, which may be where the values are stored.

@@ -9,6 +9,7 @@
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/masks.h"
+#include "common/wipe.h"
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
 #include "encode/slots.h"
@@ -46,6 +47,11 @@ static uint32_t largest_magnitude(const cm_ckks_values *values)
 {
     const uint64_t scaled = scaled_largest(values, -values->exponent);
     return scaled < 0x80000000u ? (uint32_t)scaled : 0x80000000u;
+}
+
+uint32_t cmi_ckks_largest(const cm_ckks_values *values)
+{
+    return values->number == CM_FLOAT32 ? largest_bits(values) : largest_magnitude(values);
 }
 
 /*
@@ -352,6 +358,28 @@ CM_NOINLINE static uint32_t any_beyond_circle(const cmi_ckks_message *message, c
     }
     return (uint32_t)(beyond >> 63);
 }
+
+#if CM_CONFIG_PRECISION_31
+
+bool cmi_ckks_beyond_circle(const cm_ckks_values *values)
+{
+    enum { STEP = 8 };
+    int32_t numbers[2 * STEP];
+    const cmi_ckks_message message = {.data = numbers, .precision = CM_FIXED_31};
+    const size_t number_size = values->number == CM_INT16 ? 2u : 4u;
+    cm_ckks_values part = *values;
+    uint32_t beyond = 0;
+    for (uint32_t left = values->count; left > 0; left -= part.count) {
+        part.count = left < STEP ? left : STEP;
+        (void)convert_31(&part, 2u * part.count, numbers);
+        beyond |= any_beyond_circle(&message, &part);
+        part.data = (const uint8_t *)part.data + number_size * 2u * part.count;
+    }
+    cmi_wipe(numbers, sizeof numbers);
+    return cmi_declassified(beyond != 0);
+}
+
+#endif
 
 #endif
 
