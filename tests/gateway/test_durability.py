@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synced
+from ciphermote.gateway.definitions import JobRequest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
@@ -163,13 +164,8 @@ async def _lost(gateway: Gateway, folder: Path, tenant: int | None, acknowledged
 
 def _sum(gateway: Gateway, folder: Path, fleet: int) -> np.ndarray:
     """Of all windows, by a worker."""
-    database = gateway.database.connection
-    database.execute("DELETE FROM jobs")
-    database.execute(
-        "INSERT INTO jobs (fleet, spec, begins, ends, cut, state, created) "
-        """VALUES (?, '{"kind": "sum", "per_device": 1000}', 0, 1e11, 1000000, 'queued', 0)""",
-        (fleet,),
-    )
+    gateway.database.connection.execute("DELETE FROM jobs")
+    gateway.jobs.add(gateway.registry.fleet_by_id(fleet), JobRequest(spec={"per_device": 1000}))
     worker = Worker(folder, "checks")
     leased = worker._jobs.lease("checks")
     assert leased is not None

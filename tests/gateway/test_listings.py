@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ciphermote.fleet import GatewayClient
-from ciphermote.gateway import access, jobs, registry
+from ciphermote.gateway import pages
 from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
@@ -18,8 +18,7 @@ PAGE = 3
 
 
 def test_pages_follow_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (access, jobs, registry):
-        monkeypatch.setattr(module, "_PAGE", PAGE)
+    monkeypatch.setattr(pages, "MOST_ROWS", PAGE)
     gateway = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
     for number in range(COUNT):
         gateway.registry.add_tenant(TenantRequest(name=f"tenant-{number}"))

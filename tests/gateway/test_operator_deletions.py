@@ -19,6 +19,7 @@ import pytest
 from ciphermote.errors import GatewayError
 from ciphermote.gateway import deletions
 from ciphermote.gateway.audit import Actor
+from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.deletions import Target
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.operator_client import OperatorClient
@@ -329,7 +330,7 @@ def test_a_request_that_a_deletion_overtakes_adds_nothing(
     with pytest.raises(sqlite3.IntegrityError, match="deleted"):
         gateway.database.connection.execute(statement, ({"fleet": fleet, "tenant": tenant}[owner],))
     with pytest.raises(Refusal, match="never given again"):
-        gateway.registry.add_tenant(SimpleNamespace(name="home", most_devices=1, most_bytes=1))  # type: ignore[arg-type]
+        gateway.registry.add_tenant(TenantRequest(name="home"))
 
 
 def test_files_of_what_was_deleted_go_with_the_next_sweep(gateway: Gateway) -> None:

@@ -10,8 +10,6 @@ import random
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,107 +21,26 @@ from ciphermote import _core
 from ciphermote.gateway import database as databases
 from ciphermote.gateway import serving
 from ciphermote.gateway.definitions import (
-    DEFINITION,
-    Enrolment,
-    JobRequest,
     StreamRequest,
     TenantRequest,
 )
 from ciphermote.gateway.fleets import Fleet
-from ciphermote.gateway.gateway import Gateway
-from ciphermote.gateway.intake import Outcome
 from ciphermote.gateway.jobs import Job
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.retention import DAY, Steadiness
-from ciphermote.gateway.settings import Settings
-from ciphermote.gateway.worker import Worker
 from ciphermote.parameter_files import parameters_to_dict
 from ciphermote.receipts import Receipt, Verdict
 from gateway_support import (
     LOG2_SCALE,
-    FullDevice,
     Server,
     accepted,
-    enrolment,
     frames_of,
     full_owner,
     refused,
 )
+from site_support import SEGMENT, Site, on_site, refusal_of
 
-SEGMENT = 20_000
-"""Bytes: of two or three windows."""
 DAYS = 30
-
-
-class Site:
-    """A gateway over a directory, without HTTP."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.gateway = Gateway(Settings(folder, reserve_bytes=0, segment_bytes=SEGMENT))
-        self.gateway.intake.start()
-        self.tenant = self.gateway.registry.tenant("home")
-        self.now = time.time()
-
-    def fleet(self, name: str, days: int | None, tenant: int | None = None) -> Fleet:
-        registry, keys = self.gateway.registry, full_owner()
-        fields = {"parameters": parameters_to_dict(keys.parameters), "key_id": f"{keys.key_id:016x}"}
-        definition = DEFINITION.validate_python({"lane": "full", "log2_scale": LOG2_SCALE, **fields})
-        registry.put_fleet(tenant or self.tenant, name, definition)
-        found = registry.fleet(tenant or self.tenant, name)
-        registry.set_retention(found, days)
-        return found
-
-    def device(self, fleet: Fleet, number: int) -> FullDevice:
-        found = FullDevice(full_owner(), number)
-        self.gateway.registry.enroll(fleet, number, Enrolment(**enrolment(found.tag_keys, found.key_id)))
-        return found
-
-    async def send(self, fleet: Fleet, data: bytes) -> Outcome:
-        with self.gateway.intake.room_for(fleet.tenant):
-            return await self.gateway.intake.take(fleet, None, data)
-
-    async def sweep(self, days: float) -> None:
-        """As of so many days from now."""
-        await asyncio.to_thread(self.gateway.retention.sweep, self.now + days * DAY)
-
-    def segments(self) -> list[str]:
-        return sorted(path.name for path in (self.folder / "segments").iterdir())
-
-    def deleted(self, fleet: Fleet) -> list[bool]:
-        return [window["deleted"] for window in self.gateway.registry.windows(fleet)]
-
-    def bytes(self) -> int:
-        return int(self.gateway.registry.tenant_of(self.tenant)["bytes"])
-
-    def add(self, fleet: Fleet, **more: Any) -> int:
-        return self.gateway.jobs.add(fleet, JobRequest(spec={"per_device": 100}, **more))
-
-    def work(self, fleet: Fleet, job: int) -> dict[str, Any]:
-        """The job, after a worker had its turn."""
-        worker = Worker(self.folder, "tests")
-        leased = worker._jobs.lease("tests")
-        assert leased is not None
-        worker._work(leased)
-        worker._database.close()
-        return self.gateway.jobs.shown(fleet.id, job)
-
-
-def on_site(folder: Path, what: Callable[[Site], Awaitable[None]]) -> None:
-    async def run() -> None:
-        site = Site(folder)
-        try:
-            await what(site)
-        finally:
-            await site.gateway.close()
-
-    asyncio.run(run())
-
-
-def refusal_of(call: Callable[[], Any]) -> str:
-    with pytest.raises(Refusal) as found:
-        call()
-    return found.value.name
 
 
 # --- windows ------------------------------------------------------------------------------------------------
@@ -159,7 +76,7 @@ def test_old_windows_go_and_are_known_for_ever(tmp_path: Path) -> None:
         assert len(site.deleted(fleet)) == 8 and site.segments() == files[-1:]
 
         assert refusal_of(lambda: site.add(fleet)) == "deleted"
-        assert refusal_of(lambda: site.gateway.jobs.change(fleet.id, old, "replay")) == "deleted"
+        assert refusal_of(lambda: site.gateway.jobs.change(fleet, old, "replay")) == "deleted"
         assert refusal_of(lambda: site.gateway.jobs.result(fleet.id, old, 0)) == "deleted"
         assert refusal_of(lambda: site.gateway.jobs.contributors(fleet.id, old)) == "deleted"
         begins = {"spec": {"job": {}, "every": 3600, "begins": 0}, "name": "all"}
@@ -356,9 +273,9 @@ def test_a_result_whose_objects_go_at_that_moment_is_computed_again(tmp_path: Pa
         job = site.add(fleet)
         finish = site.gateway.jobs.finish
 
-        def deleting(self: Any, leased: Job, result: dict[str, Any]) -> bool:
-            (site.folder / "objects" / result["parts"][0]).unlink()
-            return finish(leased, result)
+        def deleting(self: Any, leased: Job, result: dict[str, Any], parts: list[str]) -> bool:
+            (site.folder / "objects" / parts[0]).unlink()
+            return finish(leased, result, parts)
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(type(site.gateway.jobs), "finish", deleting)

@@ -91,6 +91,9 @@ DevicesOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The
 BytesOption = Annotated[
     str | None, typer.Option("--bytes", metavar="SIZE", help="The most bytes stored: 5000000, 500MB, 2TB.")
 ]
+FleetsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The most fleets.")]
+StreamsOption = Annotated[int | None, typer.Option(metavar="N", min=0, help="The most streams.")]
+JobsOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="The most jobs.")]
 NoteOption = Annotated[str, typer.Option(metavar="TEXT", help="A note, such as whom it is for.")]
 
 
@@ -252,6 +255,9 @@ def create_tenant(
     output: TokenFileOption,
     devices: DevicesOption = None,
     size: BytesOption = None,
+    fleets: FleetsOption = None,
+    streams: StreamsOption = None,
+    jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create a tenant, and write its owner's first token.
@@ -265,7 +271,8 @@ def create_tenant(
     """
     check_target(output, _TOKEN)
     with context.obj() as client:
-        made = client.create_tenant(tenant, _quotas(devices=devices, bytes=_bytes(size)))
+        quotas = _quotas(devices=devices, bytes=_bytes(size), fleets=fleets, streams=streams, jobs=jobs)
+        made = client.create_tenant(tenant, quotas)
         _write_token(client, made.token, output)
         _show(made.tenant, as_json, f"Tenant {tenant} is created. Its owner's token is in {output}: secret.")
 
@@ -315,6 +322,9 @@ def set_quota(
     tenant: TenantArgument,
     devices: DevicesOption = None,
     size: BytesOption = None,
+    fleets: FleetsOption = None,
+    streams: StreamsOption = None,
+    jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change a tenant's quotas; those left out stay as they are.
@@ -325,9 +335,9 @@ def set_quota(
 
         ciphermote operator tenant quota set acme --devices 500 --bytes 50GB
     """
-    given = _quotas(devices=devices, bytes=_bytes(size))
+    given = _quotas(devices=devices, bytes=_bytes(size), fleets=fleets, streams=streams, jobs=jobs)
     if not given:
-        raise ParameterError("No quota is given: give at least one (--devices, --bytes).")
+        raise ParameterError("No quota is given: give at least one, --devices for example.")
     with context.obj() as client:
         _show(client.set_quotas(tenant, given), as_json, f"The quotas of tenant {tenant} are changed.")
 

@@ -367,8 +367,8 @@ def devices(
 ) -> None:
     """List the fleet's devices, or stop one: revoke a device that was lost.
 
-    **In:** keys that are attached. **Out:** a table, as the gateway has it. Results leave out a device that
-    is quarantined; what a revoked one had sent still counts.
+    **In:** keys that are attached. **Out:** a table, as the gateway has it. Jobs leave out a device that was
+    quarantined when they were made; what a revoked one had sent still counts, unless it is quarantined too.
 
     Example:
 
@@ -388,7 +388,10 @@ def devices(
     table = Table("device", "epoch", "state", "windows", "heard last, local time")
     for each in found:
         last = "nothing yet" if each["last_seen"] is None else time_text(each["last_seen"])
-        add_row(table, str(each["number"]), str(each["epoch"]), each["state"], f"{each['windows']:,}", last)
+        state = each["state"]
+        if each["excluded"] and state != "quarantined":
+            state += ", quarantined"
+        add_row(table, str(each["number"]), str(each["epoch"]), state, f"{each['windows']:,}", last)
     Console().print(table)
 
 

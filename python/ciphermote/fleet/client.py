@@ -313,13 +313,20 @@ class GatewayClient:
         """replay computes it anew with what came since; the number of the job that goes on."""
         return int(self._json("POST", f"/v1/fleets/{_name(fleet)}/jobs/{job}/{action}")["id"])
 
+    def delete_job(self, fleet: str, job: int) -> None:
+        """Have the gateway forget a job that is over, and its result."""
+        self._send("DELETE", f"/v1/fleets/{_name(fleet)}/jobs/{job}")
+
     def result(self, fleet: str, job: int, part: int) -> bytes:
         """A ciphertext of a job's result."""
         return self._send("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/results/{part}").content
 
     def contributors(self, fleet: str, job: int) -> list[list[int]]:
         """[device, epoch, window] of each window in the result, as the gateway says."""
-        found: list[list[int]] = self._json("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/contributors")
+        path = f"/v1/fleets/{_name(fleet)}/jobs/{job}/contributors"
+        found: list[list[int]] = []
+        while page := self._json("GET", path, params={"skip": len(found)}):
+            found += page
         return found
 
     def left_out(self, fleet: str, job: int) -> LeftOut:

@@ -21,12 +21,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from ciphermote.gateway.database import Database
+from ciphermote.gateway.pages import page
+from ciphermote.gateway.quotas import check_number
 from ciphermote.gateway.refusals import Refusal
 
 Scope = Literal["device", "owner", "operator"]
 _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
-_PAGE = 1000
 _LONGEST_TOKEN = 200
 UPLINK = "uplink"
 """In a broker's user, in place of a device's number."""
@@ -152,15 +153,18 @@ class Access:
         device: int | None = None,
         note: str = "",
         expires: float | None = None,
+        limited: bool = True,
         keep: Callable[[str], None] | None = None,
     ) -> str:
         """A new token. It is shown once; nobody can tell it again. keep: is given it before it holds, so that
         whoever dies between the two is left without a token rather than with one that nobody knows. expires:
-        when it ends; None: never."""
+        when it ends; None: never. limited: by the tenant's quotas."""
         _check_future(expires)
         identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
         token = f"cmt_{identifier}_{secret}"
         with self._database.writing() as database:
+            if tenant is not None and limited:
+                check_number(database, tenant, "tokens")
             database.execute(
                 "INSERT INTO tokens (id, hash, scope, tenant, fleet, device, note, created, expires) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -219,10 +223,10 @@ class Access:
         rows = self._database.connection.execute(
             "SELECT t.id, t.scope, t.note, t.created, t.expires, t.revoked, t.device, f.name AS fleet "
             "FROM tokens t "
-            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id LIMIT ?",
-            (tenant, after, _PAGE),
+            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id",
+            (tenant, after),
         )
-        return [dict(row) for row in rows]
+        return [dict(row) for row in page(rows)]
 
 
 def _check_future(expires: float | None) -> None:

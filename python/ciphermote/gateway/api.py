@@ -58,6 +58,7 @@ _Number = Annotated[int, Digits, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}")]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
+_Skip = Annotated[int, Query(ge=0, le=2**40)]
 
 
 class _DeviceAction(StringConvertor):
@@ -436,7 +437,9 @@ def set_device_state(
     number: _Number,
     action: Annotated[str, Path(pattern="^(revoke|quarantine|activate)$")],
 ) -> None:
-    """Take nothing more from a device: for good (revoke, with its tokens), or until it is activated."""
+    """quarantine: take nothing more from a device, and leave its windows out of jobs that are made from now
+    on, until it is activated; a revoked one's, too. revoke: take nothing more from it for good, and revoke
+    its tokens; windows that it has sent go on counting."""
     states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
     gateway.registry.set_state(fleet, number, states[action])
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
@@ -474,8 +477,9 @@ def list_windows(
 
 @owners.get("/fleets/{fleet}/streams")
 def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> list[dict[str, Any]]:
-    """A page of the fleet's streams, of names that come after."""
-    return gateway.jobs.streams(fleet.id, after)
+    """A page of the fleet's streams, of names that come after, with summaries of their specs. stalled: why a
+    stream makes no jobs now: its tenant has as many as it may."""
+    return gateway.jobs.streams(fleet, after)
 
 
 @owners.post("/fleets/{fleet}/streams", status_code=201)
@@ -492,7 +496,8 @@ def end_stream(gateway: TheGateway, fleet: OwnedFleet, name: _Name) -> None:
 
 @owners.get("/fleets/{fleet}/jobs")
 def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> list[dict[str, Any]]:
-    """A page of jobs, of numbers above after."""
+    """A page of jobs, of numbers above after, with summaries of their specs: without devices, weights and
+    model."""
     return gateway.jobs.listed(fleet.id, after)
 
 
@@ -504,8 +509,14 @@ def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> dict[str
 
 @owners.get("/fleets/{fleet}/jobs/{job}")
 def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]:
-    """A job: its state, progress, and who is in its result."""
+    """A job: its spec without a model, its state and progress."""
     return gateway.jobs.shown(fleet.id, job)
+
+
+@owners.delete("/fleets/{fleet}/jobs/{job}", status_code=204)
+def delete_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> None:
+    """Forget a job that is over, and its result. Its bytes are the tenant's again within some hours."""
+    gateway.jobs.delete(fleet.id, job)
 
 
 @owners.post("/fleets/{fleet}/jobs/{job}/{action:job_action}")
@@ -516,7 +527,7 @@ def change_job(
     action: Annotated[str, Path(pattern="^(cancel|retry|replay)$")],
 ) -> dict[str, Any]:
     """cancel; retry: try a failed or cancelled one again; replay: compute it anew with what came since."""
-    return {"id": gateway.jobs.change(fleet.id, job, action)}
+    return {"id": gateway.jobs.change(fleet, job, action)}
 
 
 @owners.get(
@@ -532,9 +543,9 @@ def job_result(
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}/contributors")
-def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> list[list[int]]:
-    """Who is in its result: [device, epoch, window] of each."""
-    return gateway.jobs.contributors(fleet.id, job)
+def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, skip: _Skip = 0) -> list[list[int]]:
+    """Who is in its result: [device, epoch, window] of each; a page of those after the first so many."""
+    return gateway.jobs.contributors(fleet.id, job, skip)
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}/left-out")

@@ -180,6 +180,11 @@ class SegmentReader:
         self._maps.clear()
 
 
+def digest_of(content: bytes) -> str:
+    """By which a whole file is named."""
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
+
+
 class Objects:
     """Whole files by the digest of their content: keys that were uploaded, results."""
 
@@ -189,7 +194,7 @@ class Objects:
 
     def put(self, content: bytes) -> str:
         """Keep content, on the disk when this returns; its digest."""
-        digest = hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
+        digest = digest_of(content)
         path = self._folder / digest
         try:
             os.utime(path)  # whoever deletes old ones leaves it
@@ -199,6 +204,13 @@ class Objects:
 
     def has(self, digest: str) -> bool:
         return (self._folder / digest).exists()
+
+    def size(self, digest: str) -> int | None:
+        """In bytes; None if it is not there."""
+        try:
+            return (self._folder / digest).stat().st_size
+        except FileNotFoundError:
+            return None
 
     def older_than(self, seconds: float) -> list[str]:
         """Digests of those that nobody has put since then, in seconds since 1970."""
@@ -210,9 +222,12 @@ class Objects:
             ]
 
     def delete(self, digest: str, seconds: float) -> int:
-        """Unless somebody has put it since then; how many bytes."""
+        """Unless somebody has put it since then, or it is not there; how many bytes."""
         path = self._folder / digest
-        found = path.stat()
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return 0
         if found.st_mtime >= seconds:
             return 0
         path.unlink()
@@ -225,6 +240,6 @@ class Objects:
             content = path.read_bytes()
         except OSError as error:
             raise KeyFileError(f"{path} cannot be read ({error.strerror}): restore a backup.") from None
-        if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest() != digest:
+        if digest_of(content) != digest:
             raise KeyFileError(f"{path} is damaged: restore a backup.")
         return content

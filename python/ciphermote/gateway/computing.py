@@ -16,11 +16,13 @@ import numpy as np
 
 from ciphermote import _core
 from ciphermote import _evaluator as native
+from ciphermote.compact import bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
 from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError
 from ciphermote.evaluator import Ciphertext, Evaluator
+from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.definitions import AnswerForm, FullFleet
 from ciphermote.gateway.devices import unsigned
@@ -28,6 +30,7 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
+from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
@@ -67,18 +70,18 @@ class Input(NamedTuple):
 
 
 def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
-    """The job's windows, by device: of each at most spec.per_device, the lowest numbers. A device that is
-    quarantined is left out."""
+    """The job's windows, by device: of each at most spec.per_device, the lowest numbers. Devices that were in
+    quarantine when the job was made are left out."""
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
         "w.extents FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
-        "AND d.state != 'quarantined' "
+        "AND d.id NOT IN (SELECT value FROM json_each(?)) "
         "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
         "ORDER BY d.number, d.epoch, w.number",
         (
-            *(job.fleet.id, job.cut, job.begins, job.ends),
+            *(job.fleet.id, job.cut, job.begins, job.ends, job.excluded),
             *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
         ),
     )
@@ -86,6 +89,31 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     for _, of_device in groupby(map(Input._make, rows), key=attrgetter("device")):
         found += islice(of_device, job.spec.per_device)
     return found
+
+
+class Result(NamedTuple):
+    """fields: as the database has them; parts: digests of the ciphertexts."""
+
+    fields: dict[str, Any]
+    parts: list[str]
+
+
+class _Output:
+    """Stores the files of a result, as many as its tenant has room for."""
+
+    def __init__(self, objects: Objects, room: int) -> None:
+        self._objects = objects
+        self._room = room
+
+    def put(self, content: bytes) -> str:
+        """Its digest. EngineError if there is no room."""
+        self._room -= len(content) + ROW_BYTES
+        if self._room < 0:
+            raise EngineError(
+                "The tenant has no room for the result: remove something, or have the operator raise its "
+                "quota of bytes, and retry."
+            )
+        return self._objects.put(content)
 
 
 def compute(
@@ -96,7 +124,7 @@ def compute(
     reader: SegmentReader,
     objects: Objects,
     progress: Progress,
-) -> dict[str, Any]:
+) -> Result:
     """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
     inputs = inputs_of(job, database)
     if any(not found.extents for found in inputs):
@@ -104,34 +132,39 @@ def compute(
             "Windows of its interval are deleted, for the fleet keeps them no longer: ask for a later one."
         )
     progress(0, len(inputs))
-    parts: list[bytes] = []
+    output = _Output(objects, room_for_bytes(database, job.fleet.tenant))
+    parts: list[str] = []
     unanswered = 0
     if inputs:
         if job.fleet.is_compact:
-            parts = [_compact_sum(job, inputs, reader, progress)]
+            parts = [output.put(_compact_sum(job, inputs, reader, progress))]
         else:
             computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
-            parts, unanswered = computation.parts(inputs), computation.unanswered
+            parts = [output.put(part) for part in computation.parts(inputs)]
+            unanswered = computation.unanswered
     if unanswered:
         log.warning("devices unanswered", job=job.id, windows=unanswered)
-    contributors = [[i.device, i.epoch, i.number] for i in inputs]
-    return {
+    fields = {
         "kind": job.spec.kind,
         "windows": len(inputs),
         "devices": len({i.device for i in inputs}),
-        "parts": [objects.put(part) for part in parts],
-        "contributors": objects.put(json.dumps(contributors).encode()),
+        "parts": len(parts),
+        "contributors": output.put(contributors.to_bytes((i.device, i.epoch, i.number) for i in inputs)),
         **({} if job.spec.answer is None else {"unanswered": unanswered}),
     }
+    return Result(fields, parts)
 
 
 def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
-    fleet = job.fleet
+    fleet, given = job.fleet, job.spec.weights
+    weights = [1 if given is None else int(given[found.device]) for found in inputs]
+    # Refused by what was declared, before anything is added.
+    terms = [bounds.Term(w, found.largest_value) for w, found in zip(weights, inputs, strict=True) if w]
+    bounds.check(fleet.compact_set, terms)
     total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
-    for done, found in enumerate(inputs, 1):
-        data = reader.read(parse_extents(found.extents))
-        weight = 1 if job.spec.weights is None else int(job.spec.weights[found.device])
+    for done, (weight, found) in enumerate(zip(weights, inputs, strict=True), 1):
         if weight:
+            data = reader.read(parse_extents(found.extents))
             total.add(_compact_window(fleet, found, data), weight)
         progress(done, len(inputs))
     return total.result(None).to_bytes()
@@ -187,16 +220,17 @@ class _FullComputation:
         self._evaluator = Evaluator(keys, plain_modulus=self._plain_modulus)
         self._rekey_keys: dict[str, Any] = {}
 
-    def parts(self, inputs: list[Input]) -> list[bytes]:
+    def parts(self, inputs: list[Input]) -> Iterator[bytes]:
+        """The result's ciphertexts, each as soon as it is there."""
         match self._spec.kind:
             case "sum" | "mean":
-                return [bytes(self._sum(self._counted(inputs)))]
+                yield bytes(self._sum(self._counted(inputs)))
             case "weighted-sum":
-                return [self._weighted_sum(inputs)]
+                yield self._weighted_sum(inputs)
             case "variance":
-                return self._sum_and_squares(inputs)
+                yield from self._sum_and_squares(inputs)
             case "linear":
-                return self._scores(inputs)
+                yield from self._scores(inputs)
 
     def _counted(self, inputs: list[Input]) -> Iterator[Input]:
         for done, found in enumerate(inputs, 1):
@@ -284,16 +318,15 @@ class _FullComputation:
         found = (self._ciphertext(each.total(), self._fleet.key_id) for each in (total, squares))
         return [bytes(each) for each in found]
 
-    def _scores(self, inputs: list[Input]) -> list[bytes]:
+    def _scores(self, inputs: list[Input]) -> Iterator[bytes]:
         assert self._spec.model is not None and self._spec.bound is not None
         model = LinearModel.from_fields(self._spec.model)
-        scores = []
         with self._keys.engine(self._plain_modulus) as engine:
             for found, window in zip(inputs, self._windows(inputs), strict=True):
-                scores.append(engine.linear(bytes(window), model, feature_bound=self._spec.bound))
+                score = engine.linear(bytes(window), model, feature_bound=self._spec.bound)
                 if self._spec.answer is not None:
-                    self._answer(found, scores[-1], self._spec.answer)
-        return scores
+                    self._answer(found, score, self._spec.answer)
+                yield score
 
     def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
         try:

@@ -10,10 +10,12 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
 from ciphermote.errors import KeyFileError
+from ciphermote.gateway.gateway_files import OBJECTS
 
 APPLICATION_ID = 0x434D4757  # "CMGW"
 _BUSY_SECONDS = 30.0
@@ -108,6 +110,7 @@ def migrate(path: Path, up_to: int | None = None) -> int:
                 "gateway, or restore a backup that was made before the upgrade."
             )
         database.create_function("digest", 1, text_digest, deterministic=True)
+        database.create_function("object_bytes", 1, partial(_object_bytes, path.parent / OBJECTS))
         database.execute("PRAGMA foreign_keys = OFF")  # a step may build a table anew; it is checked below
         for number, script in steps:
             if number > version:
@@ -124,6 +127,12 @@ def _take_step(database: sqlite3.Connection, number: int, script: str) -> None:
     database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     database.execute(f"PRAGMA user_version = {number}")
     database.execute("COMMIT")
+
+
+def _object_bytes(folder: Path, digest: str) -> int:
+    """0 if it is not there."""
+    path = folder / digest
+    return path.stat().st_size if path.is_file() else 0
 
 
 def text_digest(text: str) -> str:

@@ -149,7 +149,7 @@ class JobSpec(Model):
     kind: Literal["sum", "mean", "variance", "weighted-sum", "linear"] = "sum"
     devices: Annotated[list[Device], Field(max_length=100_000)] | None = None
     per_device: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    weights: dict[Device, float] | None = None
+    weights: Annotated[dict[Device, float], Field(max_length=100_000)] | None = None
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     model: dict[str, Any] | None = None
     answer: AnswerForm | None = None
@@ -262,3 +262,6 @@ class TenantRequest(Model):
     name: Name
     most_devices: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
     most_bytes: Annotated[int, Field(ge=1, le=2**53)] = 1 << 40
+    most_fleets: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    most_streams: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
+    most_jobs: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000

@@ -31,6 +31,9 @@ _KEYS = {
     "windows": "sequence",
     "jobs": "id",
     "streams": "id",
+    "specs": "id",
+    "exclusions": "id",
+    "objects": "tenant, digest",
     "evaluation_keys": "fleet, kind",
     "tokens": "id",
     "segment_bytes": "segment, tenant",
@@ -38,8 +41,8 @@ _KEYS = {
 }
 """The primary key of each table that rows are removed from."""
 _OF_A_DEVICE = ("results", "quarantine", "attempts", "windows")
-_OF_A_FLEET = ("jobs", "streams", "evaluation_keys", "tokens")
-_OF_A_TENANT = ("tokens", "segment_bytes", "audit")
+_OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys", "tokens")
+_OF_A_TENANT = ("tokens", "segment_bytes", "objects", "audit")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 
 _Step = Callable[[sqlite3.Connection], int]

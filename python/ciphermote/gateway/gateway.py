@@ -85,6 +85,7 @@ class Gateway:
             self.database, self.registry, self.access, self.intake, self.deletions, self.audit
         )
         self.jobs = Jobs(self.database, self.objects)
+        self.metrics.show_ended_jobs(self.jobs.ended)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)

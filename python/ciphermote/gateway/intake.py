@@ -18,7 +18,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -39,6 +39,7 @@ from ciphermote.gateway.devices import (
 )
 from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.quotas import WINDOW_ROW_BYTES, out_of_room
 from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
@@ -456,14 +457,8 @@ class Intake:
                 ).fetchone()
             )
         most, kept = this.quotas[tenant]
-        if kept + this.bytes_by_tenant.get(tenant, 0) + size > most:
-            raise Refusal(
-                429,
-                "quota",
-                f"The tenant has stored {kept} of the {most} bytes that it may: keep this, and have the "
-                "operator give it more.",
-                retry_after=60,
-            )
+        if kept + this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES > most:
+            raise out_of_room(kept, most)
 
     def _begin(
         self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
@@ -685,18 +680,28 @@ class Intake:
                 for device, counter, kind, reason, extents in this.quarantined
             ],
         )
+        counted = Counter(device.id for device, *_ in this.counted)
         database.execute(
             "UPDATE devices SET newest = max(newest, e.value ->> 1), "
-            "newest_window = max(newest_window, e.value ->> 2), last_seen = ? FROM json_each(?) AS e "
-            "WHERE devices.id = e.value ->> 0",
+            "newest_window = max(newest_window, e.value ->> 2), windows = windows + (e.value ->> 3), "
+            "last_seen = ? FROM json_each(?) AS e WHERE devices.id = e.value ->> 0",
             (
                 this.now,
-                json.dumps([(d.id, d.newest, d.newest_window) for d in this.devices.values()]),
+                json.dumps([(d.id, d.newest, d.newest_window, counted[d.id]) for d in this.devices.values()]),
             ),
         )
+        of_fleets = Counter({device.fleet.id: 0 for device in this.devices.values()})
+        of_fleets.update(device.fleet.id for device, *_ in this.counted)
+        database.executemany(
+            "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
+            [(number, this.now, fleet) for fleet, number in of_fleets.items()],
+        )
+        stored = Counter(this.bytes_by_tenant)
+        for device, *_ in this.counted:
+            stored[device.fleet.tenant] += WINDOW_ROW_BYTES
         database.executemany(
             "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
-            [(size, tenant) for tenant, size in this.bytes_by_tenant.items()],
+            [(size, tenant) for tenant, size in stored.items()],
         )
         database.executemany(
             "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "

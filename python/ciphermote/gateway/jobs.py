@@ -2,9 +2,10 @@
 """Jobs and streams as rows: made, leased, renewed, ended. Workers, which are processes, compute them.
 
 A job says what is computed over which windows: those measured in its interval that had been completed when
-it was made (its cut). So however often it is run, by whichever worker, it computes the same. A worker leases
-a job, renews the lease as it goes on, and puts the result down only while the lease is its own; if it dies,
-the lease ends and another worker begins anew.
+it was made (its cut), but for those of devices that were in quarantine then. So however often it is run, by
+whichever worker, it computes the same. A worker leases a job, renews the lease as it goes on, and puts the
+result down only while the lease is its own; if it dies, the lease ends and another worker begins anew.
+Tenants take turns, so that none waits for all that another has asked for.
 
 Late data: a stream makes an interval's job once the interval and its grace are over. What arrives afterwards
 is kept, shown as late, and counts in a replay. An empty interval that was passed over, because the clock
@@ -18,13 +19,14 @@ import math
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ciphermote.compact.bounds import LARGEST_WEIGHT
+from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.definitions import (
@@ -32,18 +34,28 @@ from ciphermote.gateway.definitions import (
     JobRequest,
     JobSpec,
     StreamRequest,
-    StreamSpec,
 )
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.pages import MOST_ROWS, page
+from ciphermote.gateway.quotas import (
+    ROW_BYTES,
+    book_object,
+    check_number,
+    room_for_bytes,
+    room_for_number,
+)
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.specs import store_exclusion, store_spec
 
 LEASE_SECONDS = 30.0
 MOST_TRIES = 5
 _MOST_AT_ONCE = 1000
+_MOST_OF_STREAM = 250
 _MOST_UNSEEN = 10_000
 _MOST_EMPTY = 200
 """Of a stream's intervals that are over at once, so many of the last get a job without a window in them."""
-_PAGE = 1000
+_LONGEST_ERROR = 2000
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,8 @@ class Job:
     begins: float
     ends: float
     cut: int
+    excluded: str
+    """JSON: the ids of devices whose windows do not count."""
 
 
 class _Stream(NamedTuple):
@@ -121,6 +135,8 @@ class Jobs:
         self._intervals: dict[_StreamKey, _Intervals] = {}
         self._seen: dict[_StreamKey, int] = {}
         """Up to which window each stream has been looked at, which the database learns now and then."""
+        self._stalled: set[_StreamKey] = set()
+        """Streams whose tenants have no room for a job."""
 
     # --- what owners ask for --------------------------------------------------------------------------------
 
@@ -132,23 +148,39 @@ class Jobs:
         try:
             with self._database.writing() as database:
                 _check_kept(database, fleet.id, begins)
+                check_number(database, fleet.tenant, "streams")
                 added = database.execute(
-                    "INSERT INTO streams (fleet, name, spec, begins, next, created, seen) "
-                    "VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows))",
-                    (fleet.id, request.name, spec.model_dump_json(), begins, begins, now),
+                    "INSERT INTO streams (fleet, name, spec, job, begins, next, created, seen) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows))",
+                    (
+                        *(fleet.id, request.name, spec.model_dump_json(exclude={"job"})),
+                        *(store_spec(database, fleet, spec.job), begins, begins, now),
+                    ),
                 )
                 assert added.lastrowid is not None
                 return added.lastrowid
         except sqlite3.IntegrityError:
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
-    def streams(self, fleet: int, after: str = "") -> list[dict[str, Any]]:
-        rows = self._database.connection.execute(
-            "SELECT id, name, spec, begins, next, created FROM streams WHERE fleet = ? AND name > ? "
-            "ORDER BY name LIMIT ?",
-            (fleet, after, _PAGE),
+    def streams(self, fleet: Fleet, after: str = "") -> list[dict[str, Any]]:
+        """Each with a summary of its spec; stalled: why it makes no job now, or None."""
+        database = self._database.connection
+        rows = page(
+            database.execute(
+                "SELECT s.id, s.name, s.spec, s.begins, s.next, s.created, p.summary AS job FROM streams s "
+                "JOIN specs p ON p.id = s.job WHERE s.fleet = ? AND s.name > ? ORDER BY s.name",
+                (fleet.id, after),
+            )
         )
-        return [{**dict(row), "spec": json.loads(row["spec"])} for row in rows]
+        full = _full(database, fleet.tenant)
+        found = []
+        for row in rows:
+            intervals = _Intervals.of(row)
+            is_due = intervals.closed(time.time()) > intervals.number(row["next"])
+            spec = {"job": json.loads(row["job"]), **json.loads(row["spec"])}
+            shown = {name: row[name] for name in ("id", "name", "begins", "next", "created")}
+            found.append({**shown, "spec": spec, "stalled": full if is_due else None})
+        return found
 
     def end_stream(self, fleet: int, name: str) -> None:
         with self._database.writing() as database:
@@ -162,10 +194,11 @@ class Jobs:
 
     def add(self, fleet: Fleet, request: JobRequest) -> int:
         self._check(fleet, request.spec)
-        text = request.spec.model_dump_json()
         with self._database.writing() as database:
             _check_kept(database, fleet.id, request.begins)
-            return _insert(database, fleet.id, _NO_STREAM, text, request.begins, request.ends, 0)
+            check_number(database, fleet.tenant, "jobs")
+            spec = store_spec(database, fleet, request.spec)
+            return _insert(database, fleet.id, _NO_STREAM, spec, request.begins, request.ends, 0)
 
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
         """Refusal for what the fleet's lane, keys or devices do not allow."""
@@ -225,14 +258,16 @@ class Jobs:
         return {row["kind"]: row["digest"] for row in rows}
 
     def listed(self, fleet: int, after: int) -> list[dict[str, Any]]:
+        """A page of jobs, with summaries of their specs."""
         rows = self._database.connection.execute(
-            "SELECT * FROM jobs WHERE fleet = ? AND id > ? ORDER BY id LIMIT ?",
-            (fleet, after, _PAGE),
+            "SELECT j.*, s.summary AS shown_spec FROM jobs j JOIN specs s ON s.id = j.spec "
+            "WHERE j.fleet = ? AND j.id > ? ORDER BY j.id",
+            (fleet, after),
         )
-        return [_described(row) for row in rows]
+        return [_described(row) for row in page(rows)]
 
     def shown(self, fleet: int, job: int) -> dict[str, Any]:
-        """With the number of windows that came too late for it."""
+        """With all of its spec but a model, and the number of windows that came too late for it."""
         row = self._row(self._database.connection, fleet, job)
         late = self._database.connection.execute(
             "SELECT count(*) AS n FROM windows w JOIN devices d ON d.id = w.device "
@@ -243,22 +278,25 @@ class Jobs:
 
     def _row(self, database: sqlite3.Connection, fleet: int, job: int) -> sqlite3.Row:
         row: sqlite3.Row | None = database.execute(
-            "SELECT * FROM jobs WHERE fleet = ? AND id = ?", (fleet, job)
+            "SELECT j.*, json_remove(s.text, '$.model') AS shown_spec FROM jobs j "
+            "JOIN specs s ON s.id = j.spec WHERE j.fleet = ? AND j.id = ?",
+            (fleet, job),
         ).fetchone()
         if row is None:
             raise Refusal(404, "no-such-job", f"There is no job {job} in this fleet.")
         return row
 
-    def change(self, fleet: int, job: int, action: str) -> int:
+    def change(self, fleet: Fleet, job: int, action: str) -> int:
         """cancel, retry or replay; the number of the job that goes on."""
         with self._database.writing() as database:
-            row = self._row(database, fleet, job)
+            row = self._row(database, fleet.id, job)
             if action != "cancel":
-                _check_kept(database, fleet, row["begins"])
+                _check_kept(database, fleet.id, row["begins"])
             if action == "replay":
+                check_number(database, fleet.tenant, "jobs")
                 return _insert(
                     database,
-                    fleet,
+                    fleet.id,
                     _Stream(row["stream"], row["stream_name"]),
                     row["spec"],
                     row["begins"],
@@ -286,6 +324,16 @@ class Jobs:
                 )
             return job
 
+    def delete(self, fleet: int, job: int) -> None:
+        """Forget a job that is over, and its result."""
+        with self._database.writing() as database:
+            row = self._row(database, fleet, job)
+            if row["state"] in ("queued", "running"):
+                raise Refusal(
+                    409, "wrong-state", f"Job {job} is {row['state']}: cancel it, and delete it then."
+                )
+            database.execute("DELETE FROM jobs WHERE id = ?", (job,))
+
     @staticmethod
     def _next_replay(database: sqlite3.Connection, row: sqlite3.Row) -> int:
         if row["stream"] is None:
@@ -298,22 +346,27 @@ class Jobs:
     def result(self, fleet: int, job: int, part: int) -> bytes:
         """A ciphertext of a job's result."""
         parts = self._result(fleet, job)["parts"]
-        if part >= len(parts):
-            raise Refusal(404, "no-such-part", f"The result of job {job} has {len(parts)} parts, from 0.")
-        return self._objects.get(parts[part])
+        if part >= parts:
+            raise Refusal(404, "no-such-part", f"The result of job {job} has {parts} parts, from 0.")
+        (digest,) = self._database.connection.execute(
+            "SELECT digest FROM job_parts WHERE job = ? AND part = ?", (job, part)
+        ).fetchone()
+        return self._objects.get(digest)
 
-    def contributors(self, fleet: int, job: int) -> list[list[int]]:
-        """[device, epoch, window] of each window in the result."""
-        found: list[list[int]] = json.loads(self._objects.get(self._result(fleet, job)["contributors"]))
-        return found
+    def contributors(self, fleet: int, job: int, skip: int = 0) -> list[list[int]]:
+        """[device, epoch, window] of windows in the result, in order: a page of those after the first so
+        many."""
+        content = self._objects.get(self._result(fleet, job)["contributors"])
+        return contributors.from_bytes(content, skip, MOST_ROWS)
 
     def left_out(self, fleet: int, job: int) -> dict[str, Any]:
         """The windows that the job was asked for and that are not in its result: how many, of how many
         devices, and [device, epoch, window] of the first ones. per_device leaves windows out, and so does a
         device's quarantine."""
         row = self._row(self._database.connection, fleet, job)
-        wanted = JobSpec.model_validate_json(row["spec"]).wanted
-        counted = json.dumps(self.contributors(fleet, job))
+        wanted = JobSpec.model_validate_json(self._spec(row["spec"])).wanted
+        content = self._objects.get(self._result(fleet, job)["contributors"])
+        counted = json.dumps(contributors.from_bytes(content))
         rows = self._database.connection.execute(
             "WITH missing AS ("
             "SELECT d.number AS device, d.epoch, w.number AS window "
@@ -328,7 +381,7 @@ class Jobs:
             (
                 *(fleet, row["cut"], row["begins"], row["ends"]),
                 *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
-                *(counted, _PAGE),
+                *(counted, MOST_ROWS),
             ),
         ).fetchall()
         return {
@@ -351,11 +404,19 @@ class Jobs:
             )
         return found
 
+    def _spec(self, spec: int) -> str:
+        (text,) = self._database.connection.execute("SELECT text FROM specs WHERE id = ?", (spec,)).fetchone()
+        return str(text)
+
     def waiting(self) -> int:
         (count,) = self._database.connection.execute(
-            "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')"
+            "SELECT coalesce(sum(queued + running), 0) FROM fleet_counts"
         ).fetchone()
         return int(count)
+
+    def ended(self) -> dict[str, int]:
+        """How many jobs have ever ended, by state."""
+        return dict(self._database.connection.execute("SELECT state, number FROM jobs_ended").fetchall())
 
     # --- the clock ------------------------------------------------------------------------------------------
 
@@ -365,10 +426,13 @@ class Jobs:
             "SELECT coalesce(max(sequence), 0) FROM windows"
         ).fetchone()
         made = 0
-        for row in self._database.connection.execute(
-            "SELECT s.* FROM streams s JOIN fleets f ON f.id = s.fleet WHERE f.deleted IS NULL"
-        ).fetchall():
-            made += self._tick(row, now, newest, _MOST_AT_ONCE - made)
+        streams = self._database.connection.execute(
+            "SELECT s.*, f.tenant FROM streams s JOIN fleets f ON f.id = s.fleet WHERE f.deleted IS NULL "
+            "ORDER BY s.turn, s.id"
+        ).fetchall()
+        for row in streams:
+            if made < _MOST_AT_ONCE:
+                made += self._tick(row, now, newest, min(_MOST_OF_STREAM, _MOST_AT_ONCE - made))
         return made
 
     def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
@@ -380,24 +444,47 @@ class Jobs:
         closed = intervals.closed(now)
         # If the clock was ahead, and is right again, the intervals that were closed too early come once more.
         first = min(intervals.number(row["next"]), closed)
+        most = min(most, _room_for_jobs(self._database.connection, row["tenant"]))
+        if most <= 0:
+            self._stall(stream, row)
+            return 0
         late, seen = self._unserved(row, intervals, first, newest, most)
         due, after = self._due(row["fleet"], intervals, range(first, closed), most - len(late))
         self._seen[stream] = seen
         begins = intervals.begins(after)
         if begins == row["next"] and not late and seen - row["seen"] < _MOST_UNSEEN:
             return 0
+        try:
+            self._make(row, intervals, (*late, *due), begins, seen)
+        except Refusal:
+            self._stall(stream, row)
+            return 0
+        self._stalled.discard(stream)
+        return len(late) + len(due)
+
+    def _stall(self, stream: _StreamKey, row: sqlite3.Row) -> None:
+        if stream not in self._stalled:
+            self._stalled.add(stream)
+            log.warning("stream stalled", stream=row["name"], tenant=row["tenant"], reason="quota")
+
+    def _make(
+        self, row: sqlite3.Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
+    ) -> None:
+        """The jobs of a stream's intervals, and note how far it has come. Refusal if there is no room."""
+        whose = _Stream(row["id"], row["name"])
         with self._database.writing() as database:
-            text = StreamSpec.model_validate_json(row["spec"]).job.model_dump_json()
-            for number in (*late, *due):
+            for number in numbers:
                 at = intervals.begins(number)
                 (replay,) = database.execute(
                     "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
                     (row["id"], at),
                 ).fetchone()
-                whose = _Stream(row["id"], row["name"])
-                _insert(database, row["fleet"], whose, text, at, at + intervals.span, replay)
-            database.execute("UPDATE streams SET next = ?, seen = ? WHERE id = ?", (begins, seen, row["id"]))
-        return len(late) + len(due)
+                _insert(database, row["fleet"], whose, row["job"], at, at + intervals.span, replay)
+            database.execute(
+                "UPDATE streams SET next = ?, seen = ?, turn = (SELECT max(turn) + 1 FROM streams) "
+                "WHERE id = ?",
+                (next_begins, seen, row["id"]),
+            )
 
     def _due(self, fleet: int, intervals: _Intervals, closed: range, most: int) -> tuple[list[int], int]:
         """(those of the closed intervals that get a job, the interval to go on with).
@@ -466,11 +553,7 @@ class Jobs:
                 "WHERE state = 'running' AND tries >= ? AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
                 (time.time(), MOST_TRIES, now, boot),
             )
-            row = database.execute(
-                "SELECT * FROM jobs WHERE state = 'queued' OR (state = 'running' AND "
-                "(lease_ends < ? OR lease NOT LIKE ? || ':%')) ORDER BY id LIMIT 1",
-                (now, boot),
-            ).fetchone()
+            row = _next_in_turn(database, boot, now)
             if row is None:
                 return None
             lease = f"{boot}:{worker}:{uuid.uuid4()}"
@@ -482,8 +565,13 @@ class Jobs:
             fleet = database.execute(
                 "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (row["fleet"],)
             ).fetchone()
-        spec = JobSpec.model_validate_json(row["spec"])
-        return Job(row["id"], lease, Fleet.from_row(*fleet), spec, row["begins"], row["ends"], row["cut"])
+            database.execute(
+                "UPDATE tenants SET turn = (SELECT max(turn) + 1 FROM tenants) WHERE id = ?",
+                (fleet["tenant"],),
+            )
+        spec = JobSpec.model_validate_json(row["text"])
+        place = row["begins"], row["ends"], row["cut"], row["devices"] or "[]"
+        return Job(row["id"], lease, Fleet.from_row(*fleet), spec, *place)
 
     def renew(self, job: Job, done: int, total: int) -> bool:
         """Whether the job is still this worker's; it is for LEASE_SECONDS more, then."""
@@ -495,10 +583,12 @@ class Jobs:
             )
         return changed.rowcount == 1
 
-    def finish(self, job: Job, result: dict[str, Any]) -> bool:
-        """Put the result down, if the job is still this worker's."""
+    def finish(self, job: Job, result: dict[str, Any], parts: Sequence[str]) -> bool:
+        """Put the result down, if the job is still this worker's. parts: digests of its ciphertexts. Refusal
+        if its tenant has no room for it."""
         with self._database.writing() as database:
-            if not all(map(self._objects.has, (*result["parts"], result["contributors"]))):
+            sizes = {digest: self._objects.size(digest) for digest in (*parts, result["contributors"])}
+            if None in sizes.values():
                 # It was that of an old job, too, and went with that one's.
                 _give_back(database, job)
                 return False
@@ -507,6 +597,13 @@ class Jobs:
                 "WHERE id = ? AND lease = ?",
                 (json.dumps(result), time.time(), result["windows"], result["windows"], job.id, job.lease),
             )
+            if changed.rowcount == 1:
+                database.executemany(
+                    "INSERT INTO job_parts VALUES (?, ?, ?)",
+                    [(job.id, part, digest) for part, digest in enumerate(parts)],
+                )
+                for digest, size in sizes.items():
+                    book_object(database, job.fleet.tenant, digest, size or 0)
         return changed.rowcount == 1
 
     def fail(self, job: Job, error: str) -> None:
@@ -515,7 +612,7 @@ class Jobs:
             database.execute(
                 "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
                 "WHERE id = ? AND lease = ?",
-                (error, time.time(), job.id, job.lease),
+                (error[:_LONGEST_ERROR], time.time(), job.id, job.lease),
             )
 
     def give_back(self, job: Job) -> None:
@@ -530,6 +627,46 @@ class Jobs:
                 "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
                 (worker,),
             )
+
+
+def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite3.Row | None:
+    """A job whose worker is gone, or the oldest of those that wait of the tenant whose last turn is longest
+    ago, with its spec and the devices that it leaves out."""
+    lost = database.execute(
+        "SELECT id FROM jobs WHERE state = 'running' AND (lease_ends < ? OR lease NOT LIKE ? || ':%') "
+        "ORDER BY id LIMIT 1",
+        (now, boot),
+    ).fetchone()
+    next_one = (
+        lost
+        or database.execute(
+            "SELECT (SELECT min(id) FROM jobs j WHERE j.fleet = c.fleet AND j.state = 'queued') AS id "
+            "FROM fleet_counts c JOIN fleets f ON f.id = c.fleet JOIN tenants t ON t.id = f.tenant "
+            "WHERE c.queued > 0 ORDER BY t.turn, id LIMIT 1"
+        ).fetchone()
+    )
+    if next_one is None:
+        return None
+    row: sqlite3.Row = database.execute(
+        "SELECT j.*, s.text, e.devices FROM jobs j JOIN specs s ON s.id = j.spec "
+        "LEFT JOIN exclusions e ON e.id = j.excluded WHERE j.id = ?",
+        (next_one["id"],),
+    ).fetchone()
+    return row
+
+
+def _room_for_jobs(database: sqlite3.Connection, tenant: int) -> int:
+    """How many more the tenant may have; 0 or less if none."""
+    return min(room_for_number(database, tenant, "jobs"), room_for_bytes(database, tenant) // ROW_BYTES)
+
+
+def _full(database: sqlite3.Connection, tenant: int) -> str | None:
+    """Why the tenant can have no more jobs; None if it can."""
+    try:
+        check_number(database, tenant, "jobs")
+    except Refusal as refusal:
+        return refusal.sentence
+    return None
 
 
 def _give_back(database: sqlite3.Connection, job: Job) -> None:
@@ -556,15 +693,17 @@ def _insert(
     database: sqlite3.Connection,
     fleet: int,
     stream: _Stream,
-    spec: str,
+    spec: int,
     begins: float,
     ends: float,
     replay: int,
 ) -> int:
+    """A job over the windows that count now: later changes do not reach it. Refusal if there is no room."""
     added = database.execute(
-        "INSERT INTO jobs (fleet, stream, stream_name, spec, begins, ends, cut, replay, state, created) "
-        "VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
-        (fleet, *stream, spec, begins, ends, replay, time.time()),
+        "INSERT INTO jobs "
+        "(fleet, stream, stream_name, spec, excluded, begins, ends, cut, replay, state, created) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
+        (fleet, *stream, spec, store_exclusion(database, fleet), begins, ends, replay, time.time()),
     )
     assert added.lastrowid is not None
     return added.lastrowid
@@ -574,14 +713,11 @@ def _described(row: sqlite3.Row) -> dict[str, Any]:
     """A job for its owner."""
     result = json.loads(row["result"]) if row["result"] else None
     if result:
-        result = {**result, "parts": len(result["parts"])}
         del result["contributors"]
-    spec = json.loads(row["spec"])
-    spec.pop("model", None)
     return {
         "id": row["id"],
         "stream": row["stream_name"],
-        "spec": spec,
+        "spec": json.loads(row["shown_spec"]),
         "begins": row["begins"],
         "ends": row["ends"],
         "replay": row["replay"],

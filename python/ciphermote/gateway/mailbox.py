@@ -17,6 +17,7 @@ from ciphermote.gateway.database import Database
 from ciphermote.gateway.definitions import AnswerForm, FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.quotas import book_object, put_object
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.returning import ResultTag, device_frames
@@ -58,8 +59,10 @@ class Mailbox:
                 "answered",
                 f"Counter {counter} of device {number} is answered already, and an attempt has one result.",
             )
-        digest = self._objects.put(self._frames(fleet, row, counter, data, form))
+        frames = self._frames(fleet, row, counter, data, form)
+        digest = put_object(self._database.connection, self._objects, fleet.tenant, frames)
         with self._database.writing() as database:
+            book_object(database, fleet.tenant, digest, len(frames))
             database.execute(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?)",
                 (row["id"], counter, digest, source, time.time()),

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 _MILLISECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
@@ -42,7 +46,6 @@ class Metrics:
         self.round_seconds = Histogram(
             "ciphermote_round_seconds", "Time to store them", buckets=_MILLISECONDS, registry=registry
         )
-        self.jobs = Counter("ciphermote_jobs", "Jobs that ended", ["state"], registry=registry)
         self.workers = Gauge("ciphermote_workers", "Worker processes that run", registry=registry)
         self.jobs_queued = Gauge("ciphermote_jobs_queued", "Jobs that wait or run", registry=registry)
         self.broker_connected = Gauge(
@@ -55,3 +58,20 @@ class Metrics:
             "ciphermote_bytes_deleted", "Bytes of segments and objects", registry=registry
         )
         self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)
+
+    def show_ended_jobs(self, read: Callable[[], Mapping[str, int]]) -> None:
+        """read: how many jobs have ever ended, by state. Workers, which end them, are other processes."""
+        self.registry.register(_EndedJobs(read))
+
+
+class _EndedJobs(Collector):
+    """A counter that is read from the database whenever it is asked for."""
+
+    def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        found = CounterMetricFamily("ciphermote_jobs", "Jobs that ended", labels=["state"])
+        for state, number in self._read().items():
+            found.add_metric([state], number)
+        yield found

@@ -38,17 +38,14 @@ from ciphermote.gateway.operator_models import (
     TokenForm,
     TokenPage,
 )
+from ciphermote.gateway.quotas import USED_NUMBERS
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import LATEST, Registry
 
-_TENANTS = (
-    "SELECT t.*, (SELECT count(*) FROM devices d JOIN fleets f ON f.id = d.fleet "
-    "WHERE f.tenant = t.id AND d.state != 'replaced') AS devices FROM tenants t WHERE t.deleted IS NULL"
-)
+_TENANTS = f"SELECT t.*, {USED_NUMBERS} FROM tenants t WHERE t.deleted IS NULL"
 _FLEETS = (
-    "SELECT f.name, f.definition ->> 'lane' AS lane, f.created, f.retain_days, (SELECT count(*) "
-    "FROM devices d WHERE d.fleet = f.id AND d.state != 'replaced') AS devices FROM fleets f "
-    "WHERE f.tenant = ? AND f.deleted IS NULL"
+    "SELECT f.name, f.definition ->> 'lane' AS lane, f.created, f.retain_days, c.devices FROM fleets f "
+    "JOIN fleet_counts c ON c.fleet = f.id WHERE f.tenant = ? AND f.deleted IS NULL"
 )
 _TOKENS = (
     "SELECT k.id, k.scope, t.name AS tenant, f.name AS fleet, k.device, k.note, k.created, k.expires, "
@@ -211,7 +208,11 @@ class Operator:
     def _make_token(self, form: TokenForm) -> NewToken:
         tenant = None if form.tenant is None else self._registry.tenant(form.tenant)
         token = self._access.make(
-            "operator" if tenant is None else "owner", tenant=tenant, note=form.note, expires=form.expires
+            "operator" if tenant is None else "owner",
+            tenant=tenant,
+            note=form.note,
+            expires=form.expires,
+            limited=False,  # an owner who has no room left is let in all the same
         )
         found = self._one_token(token.split("_")[1])
         return NewToken(**found.model_dump(), token=token)

@@ -34,6 +34,9 @@ class Quotas(Answer):
 
     devices: int
     bytes: int
+    fleets: int
+    streams: int
+    jobs: int
 
 
 class QuotaChange(Model):
@@ -41,6 +44,9 @@ class QuotaChange(Model):
 
     devices: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     bytes: Annotated[int, Field(ge=1, le=2**53)] | None = None
+    fleets: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    streams: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    jobs: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> QuotaChange:

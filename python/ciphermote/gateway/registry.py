@@ -17,6 +17,8 @@ from ciphermote.gateway.definitions import CompactFleet, Enrolment, FullFleet, T
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.pages import page
+from ciphermote.gateway.quotas import ROW_BYTES, book_object, check_bytes, check_number, put_object
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.keys import SecretKey
@@ -25,7 +27,7 @@ from ciphermote.tags import TagKeys
 
 MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
-_PAGE = 1000
+_OF_TENANT = "name, created, most_devices, most_bytes, most_fleets, most_streams, most_jobs, bytes"
 
 LATEST = (
     "(state != 'replaced' OR deleted IS NOT NULL AND NOT EXISTS "
@@ -62,8 +64,12 @@ class Registry:
         try:
             with self._database.writing() as database:
                 added = database.execute(
-                    "INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES (?, ?, ?, ?)",
-                    (request.name, time.time(), request.most_devices, request.most_bytes),
+                    "INSERT INTO tenants (name, created, most_devices, most_bytes, most_fleets, "
+                    "most_streams, most_jobs) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(request.name, time.time(), request.most_devices, request.most_bytes),
+                        *(request.most_fleets, request.most_streams, request.most_jobs),
+                    ),
                 )
                 assert added.lastrowid is not None
                 return added.lastrowid
@@ -91,7 +97,7 @@ class Registry:
     def tenant_of(self, identifier: int) -> dict[str, Any]:
         """One that exists, for its owner."""
         row = self._database.connection.execute(
-            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE id = ?", (identifier,)
+            f"SELECT {_OF_TENANT} FROM tenants WHERE id = ?", (identifier,)
         ).fetchone()
         return dict(row)
 
@@ -105,6 +111,8 @@ class Registry:
             ).fetchone()
             text = definition.model_dump_json()
             if row is None:
+                check_number(database, tenant, "fleets")
+                check_bytes(database, tenant, len(text))
                 database.execute(
                     "INSERT INTO fleets (tenant, name, definition, created) VALUES (?, ?, ?, ?)",
                     (tenant, name, text, time.time()),
@@ -148,10 +156,10 @@ class Registry:
     def fleets(self, tenant: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? AND deleted IS NULL "
-            "ORDER BY name LIMIT ?",
-            (tenant, after, _PAGE),
+            "ORDER BY name",
+            (tenant, after),
         )
-        return [{**dict(row), "definition": json.loads(row["definition"])} for row in rows]
+        return [{**dict(row), "definition": json.loads(row["definition"])} for row in page(rows)]
 
     def retention(self, fleet: Fleet) -> dict[str, Any]:
         """retain_days: how long windows and results are kept; None: for ever. deleted_to: windows measured
@@ -169,31 +177,19 @@ class Registry:
 
     def progress(self, fleet: Fleet) -> dict[str, Any]:
         """Of a fleet, in numbers that watch shows."""
-        database = self._database.connection
-        devices = database.execute(
-            "SELECT count(*) AS devices, sum(last_seen IS NOT NULL) AS heard, max(last_seen) AS last_seen, "
-            "sum(state = 'quarantined') AS stopped FROM devices WHERE fleet = ? AND state != 'replaced'",
-            (fleet.id,),
+        row = self._database.connection.execute(
+            "SELECT * FROM fleet_counts WHERE fleet = ?", (fleet.id,)
         ).fetchone()
-        windows = database.execute(
-            "SELECT count(*) AS n FROM windows JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
-        ).fetchone()
-        waiting = database.execute(
-            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?",
-            (fleet.id,),
-        ).fetchone()
-        jobs = database.execute(
-            "SELECT state, count(*) AS n FROM jobs WHERE fleet = ? GROUP BY state", (fleet.id,)
-        ).fetchall()
+        jobs = {state: row[state] for state in ("cancelled", "done", "failed", "queued", "running")}
         return {
             "fleet": fleet.name,
             "time": time.time(),
-            "devices": devices["devices"],
-            "heard": devices["heard"] or 0,
-            "last_seen": devices["last_seen"],
-            "windows": windows["n"],
-            "quarantined": waiting["n"],
-            "jobs": {row["state"]: row["n"] for row in jobs},
+            "devices": row["devices"],
+            "heard": row["heard"],
+            "last_seen": row["last_seen"],
+            "windows": row["windows"],
+            "quarantined": row["waiting"],
+            "jobs": {state: number for state, number in jobs.items() if number},
         }
 
     # --- public keys ----------------------------------------------------------------------------------------
@@ -218,8 +214,9 @@ class Registry:
                 f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} of {fleet.key_id:016x}: "
                 "send those of the fleet's owner.",
             )
-        digest = self._objects.put(data)
+        digest = put_object(self._database.connection, self._objects, fleet.tenant, data)
         with self._database.writing() as database:
+            book_object(database, fleet.tenant, digest, len(data))
             database.execute("REPLACE INTO evaluation_keys VALUES (?, ?, ?)", (fleet.id, kind, digest))
 
     def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
@@ -277,7 +274,9 @@ class Registry:
                     "epochs only go up: enroll it anew.",
                 )
             if is_gone:
-                self._check_device_quota(database, fleet)
+                check_number(database, fleet.tenant, "devices")
+            else:
+                check_bytes(database, fleet.tenant, ROW_BYTES)
             database.execute(
                 "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
             )
@@ -291,15 +290,6 @@ class Registry:
             )
         self._intake.forget(fleet.id, number)
 
-    def _check_device_quota(self, database: sqlite3.Connection, fleet: Fleet) -> None:
-        most, count = database.execute(
-            "SELECT most_devices, (SELECT count(*) FROM devices d JOIN fleets f ON f.id = d.fleet "
-            "WHERE f.tenant = t.id AND d.state != 'replaced') FROM tenants t WHERE id = ?",
-            (fleet.tenant,),
-        ).fetchone()
-        if count >= most:
-            raise Refusal(429, "quota", f"The tenant has {most} devices, which is all that it may have.")
-
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
         """What brings a device's ciphertexts under the owner's key, and not the other way."""
         self._refuse_secrets(data, fleet)
@@ -310,8 +300,9 @@ class Registry:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:
             raise Refusal(422, "bad-keys", str(error)) from None
-        digest = self._objects.put(data)
+        digest = put_object(self._database.connection, self._objects, fleet.tenant, data)
         with self._database.writing() as database:
+            book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(
                 "UPDATE devices SET rekey = ? WHERE fleet = ? AND number = ? AND state != 'replaced' "
                 "AND key_id = ?",
@@ -326,43 +317,56 @@ class Registry:
                 )
 
     def set_state(self, fleet: Fleet, number: int, state: str) -> None:
-        """active, revoked (for good) or quarantined."""
+        """quarantined: take nothing more from a device, in whatever epoch, and leave its windows out of jobs
+        that are made from now on, also if it is revoked; active: undo that; revoked: take nothing more from
+        it for good, while the windows that it has sent go on counting."""
         with self._database.writing() as database:
-            done = database.execute(
-                "UPDATE devices SET state = ? WHERE fleet = ? AND number = ? "
-                "AND state NOT IN ('replaced', 'revoked')",
-                (state, fleet.id, number),
-            )
-            if not done.rowcount:
+            row = database.execute(
+                "SELECT id, state, excluded FROM devices "
+                "WHERE fleet = ? AND number = ? AND state != 'replaced'",
+                (fleet.id, number),
+            ).fetchone()
+            if row is None:
+                raise Refusal(404, "no-such-device", f"Device {number} is not enrolled here.")
+            revoked = row["state"] == "revoked"
+            if revoked and (state == "revoked" or (state == "active" and not row["excluded"])):
                 raise Refusal(
-                    404, "no-such-device", f"Device {number} is not enrolled here, or is revoked for good."
+                    404, "no-such-device", f"Device {number} is revoked for good: have it enrolled anew."
                 )
+            if not revoked:
+                database.execute("UPDATE devices SET state = ? WHERE id = ?", (state, row["id"]))
             if state == "revoked":
                 self._access.revoke_of_device(database, fleet.id, number)
+            else:
+                database.execute(
+                    "UPDATE devices SET excluded = ? WHERE fleet = ? AND number = ?",
+                    (state == "quarantined", fleet.id, number),
+                )
         self._access.forget()
         self._intake.forget(fleet.id, number)
 
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
+        """excluded: whether its windows are left out of jobs that are made now."""
         rows = self._database.connection.execute(
             "SELECT number, epoch, key_id, largest_value, iif(deleted IS NULL, state, 'deleted') AS state, "
-            "newest, last_seen, created, "
-            "rekey IS NOT NULL AS has_rekey_key, "
-            "(SELECT count(*) FROM windows w WHERE w.device = d.id) AS windows FROM devices d "
-            f"WHERE fleet = ? AND {LATEST} AND number > ? ORDER BY number LIMIT ?",
-            (fleet.id, after, _PAGE),
+            "newest, last_seen, created, rekey IS NOT NULL AS has_rekey_key, windows, excluded "
+            f"FROM devices d WHERE fleet = ? AND {LATEST} AND number > ? ORDER BY number",
+            (fleet.id, after),
         )
-        return [{**dict(row), "key_id": f"{row['key_id'] % 2**64:016x}"} for row in rows]
+        return [
+            {**dict(row), "key_id": f"{row['key_id'] % 2**64:016x}", "excluded": bool(row["excluded"])}
+            for row in page(rows)
+        ]
 
     def windows(self, fleet: Fleet, after: int = 0, device: int | None = None) -> list[dict[str, Any]]:
         """That count, in the order in which they became complete."""
         rows = self._database.connection.execute(
             "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived, "
             "w.extents = '' AS deleted FROM windows w JOIN devices d ON d.id = w.device "
-            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) "
-            "ORDER BY w.sequence LIMIT ?",
-            (fleet.id, after, device, device, _PAGE),
+            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) ORDER BY w.sequence",
+            (fleet.id, after, device, device),
         )
-        return [{**dict(row), "deleted": bool(row["deleted"])} for row in rows]
+        return [{**dict(row), "deleted": bool(row["deleted"])} for row in page(rows)]
 
 
 def _tag_keys(enrolment: Enrolment) -> tuple[str, str, str]:

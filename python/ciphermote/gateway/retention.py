@@ -23,6 +23,7 @@ from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.specs import delete_unused
 
 DAY = 86_400.0
 STEADY_SECONDS = 3600.0
@@ -52,8 +53,7 @@ _USED_OBJECTS = """
 SELECT digest FROM evaluation_keys
 UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
 UNION SELECT digest FROM results
-UNION SELECT e.value FROM jobs j JOIN json_each(j.result, '$.parts') AS e
-    WHERE j.result IS NOT NULL AND j.result ->> '$.deleted' IS NULL
+UNION SELECT digest FROM job_parts
 UNION SELECT result ->> '$.contributors' FROM jobs
     WHERE result IS NOT NULL AND result ->> '$.deleted' IS NULL
 """
@@ -110,9 +110,12 @@ class Retention:
                     return
                 self._intake.drop_attempts(fleet[0], before).result(_ATTEMPTS_SECONDS)
                 self._delete_results(fleet[0], before)
+                self._delete_jobs(fleet[0], before - days * DAY)
             if rows or self._has_deletions():
                 self._collect_segments()
-                self._collect_objects(now)
+            self._collect_objects(now)
+            with self._database.writing() as database:
+                delete_unused(database)
 
     def _has_deletions(self) -> bool:
         """Whether tenants, fleets or devices were deleted, whose files may still be here."""
@@ -167,6 +170,11 @@ class Retention:
     def _delete_results(self, fleet: int, before: float) -> None:
         with self._database.writing() as database:
             database.execute(
+                "DELETE FROM job_parts WHERE job IN "
+                "(SELECT id FROM jobs WHERE fleet = ? AND state = 'done' AND finished < ?)",
+                (fleet, before),
+            )
+            database.execute(
                 "UPDATE jobs SET result = json_set(result, '$.deleted', json('true')) WHERE fleet = ? "
                 "AND state = 'done' AND finished < ? AND result ->> '$.deleted' IS NULL",
                 (fleet, before),
@@ -179,6 +187,15 @@ class Retention:
             database.execute(
                 f"UPDATE quarantine SET extents = '' WHERE arrived < ? AND extents != '' AND {of_fleet}",
                 (before, fleet),
+            )
+
+    def _delete_jobs(self, fleet: int, before: float) -> None:
+        """What is left of those whose results are deleted: a line that says so."""
+        with self._database.writing() as database:
+            database.execute(
+                "DELETE FROM jobs WHERE fleet = ? AND finished < ? "
+                "AND state IN ('done', 'failed', 'cancelled')",
+                (fleet, before),
             )
 
     # --- on the disk ----------------------------------------------------------------------------------------
@@ -213,14 +230,21 @@ class Retention:
 
     def _collect_objects(self, now: float) -> None:
         candidates = self._objects.older_than(now - _YOUNG_SECONDS)
+        # A restored database may still book objects that went after it was copied.
+        booked = {digest for (digest,) in self._database.connection.execute("SELECT digest FROM objects")}
+        candidates += [digest for digest in booked if not self._objects.has(digest)]
         if not candidates:
             return
         used = {digest for (digest,) in self._database.connection.execute(_USED_OBJECTS)}
         for digest in candidates:
             if digest in used or self._stopping.is_set():
                 continue
-            with self._database.writing():  # in which finish sees that a result's objects are there
-                self._metrics.bytes_deleted.inc(self._objects.delete(digest, now - _YOUNG_SECONDS))
+            # In a transaction, in which finish sees that a result's objects are there.
+            with self._database.writing() as database:
+                deleted = self._objects.delete(digest, now - _YOUNG_SECONDS)
+                if not self._objects.has(digest):
+                    database.execute("DELETE FROM objects WHERE digest = ?", (digest,))
+            self._metrics.bytes_deleted.inc(deleted)
 
 
 def _needed_from(database: sqlite3.Connection, fleet: int) -> float:

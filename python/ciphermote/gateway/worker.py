@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ciphermote.errors import Error
 from ciphermote.gateway.blobs import Objects, SegmentReader
-from ciphermote.gateway.computing import Cancelled, compute
+from ciphermote.gateway.computing import Cancelled, Result, compute
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
@@ -95,12 +95,19 @@ class Worker:
             self._jobs.fail(job, "The gateway failed at it: its operator finds out why in the log.")
             log.error("job failed", job=job.id, error=repr(error), trace=traceback.format_exc()[-2000:])
         else:
-            result["seconds"] = round(time.monotonic() - started, 4)
-            if self._jobs.finish(job, result):
-                windows, seconds = result["windows"], result["seconds"]
-                log.info("job done", job=job.id, kind=job.spec.kind, windows=windows, seconds=seconds)
+            seconds = round(time.monotonic() - started, 4)
+            self._finish(job, Result({**result.fields, "seconds": seconds}, result.parts))
         finally:
             self._reader.close()
+
+    def _finish(self, job: Job, result: Result) -> None:
+        try:
+            if self._jobs.finish(job, result.fields, result.parts):
+                windows, seconds = result.fields["windows"], result.fields["seconds"]
+                log.info("job done", job=job.id, kind=job.spec.kind, windows=windows, seconds=seconds)
+        except Refusal as refusal:
+            self._jobs.fail(job, refusal.sentence)
+            log.warning("job failed", job=job.id, error=refusal.sentence)
 
 
 def main() -> None:

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quotas: how much a tenant may store, in bytes, and how many fleets, devices, streams, jobs and tokens.
+
+Everything that a tenant makes counts, so that none can exhaust the disk that all share. The database keeps
+the books itself, by triggers (migrations/0007): 512 bytes for a row, 128 for a window's, and the sizes of
+specs, definitions, and what lies in segments and objects. Each check here belongs into the transaction that
+adds the row.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Literal
+
+from ciphermote.gateway.blobs import Objects, digest_of
+from ciphermote.gateway.refusals import Refusal
+
+WINDOW_ROW_BYTES = 128
+ROW_BYTES = 512
+
+Counted = Literal["fleets", "devices", "streams", "jobs", "tokens"]
+
+_SUM = "SELECT coalesce(sum({}), 0) FROM fleets f JOIN fleet_counts c ON c.fleet = f.id WHERE f.tenant = t.id"
+_QUOTAS: dict[Counted, tuple[str, str]] = {
+    "fleets": ("most_fleets", "SELECT count(*) FROM fleets WHERE tenant = t.id AND deleted IS NULL"),
+    "devices": ("most_devices", _SUM.format("c.devices")),
+    "streams": ("most_streams", _SUM.format("c.streams")),
+    "jobs": ("most_jobs", _SUM.format("c.queued + c.running + c.done + c.failed + c.cancelled")),
+    "tokens": (
+        "2 * most_devices + 100",
+        "SELECT count(*) FROM tokens WHERE tenant = t.id AND revoked IS NULL",
+    ),
+}
+"""Of each kind: the most that a tenant may have, and how many it has."""
+USED_NUMBERS = ", ".join(f"({count}) AS {what}" for what, (_, count) in _QUOTAS.items())
+"""Columns of tenants t: how many of each kind it has."""
+
+
+def room_for_number(database: sqlite3.Connection, tenant: int, what: Counted) -> int:
+    """How many more of a kind the tenant may make; 0 or less if none."""
+    most, count = _numbers(database, tenant, what)
+    return most - count
+
+
+def check_number(database: sqlite3.Connection, tenant: int, what: Counted) -> None:
+    """Refusal if the tenant has as many of a kind as it may have, or no room for one more row."""
+    most, count = _numbers(database, tenant, what)
+    if count >= most:
+        raise Refusal(
+            429,
+            "quota",
+            f"The tenant has {count:,} {what}, and {most:,} are the most that it may have: remove some, or "
+            "have the operator raise the quota.",
+        )
+    check_bytes(database, tenant, ROW_BYTES)
+
+
+def room_for_bytes(database: sqlite3.Connection, tenant: int) -> int:
+    """How many more bytes the tenant may store; 0 or less if none."""
+    most, kept = _bytes(database, tenant)
+    return most - kept
+
+
+def check_bytes(database: sqlite3.Connection, tenant: int, more: int) -> None:
+    """Refusal if the tenant has no room for so many bytes."""
+    most, kept = _bytes(database, tenant)
+    if kept + more > most:
+        raise out_of_room(kept, most)
+
+
+def out_of_room(kept: int, most: int) -> Refusal:
+    return Refusal(
+        429,
+        "quota",
+        f"The tenant has stored {kept:,} of the {most:,} bytes that it may: keep this, and remove something, "
+        "or have the operator raise the quota.",
+        retry_after=60,
+    )
+
+
+def put_object(database: sqlite3.Connection, objects: Objects, tenant: int, content: bytes) -> str:
+    """Store a file, before the transaction that refers to it and books it. Its digest. Refusal if the tenant
+    has no room for it: nothing is stored then."""
+    if not _has_object(database, tenant, digest_of(content)):
+        check_bytes(database, tenant, len(content) + ROW_BYTES)
+    return objects.put(content)
+
+
+def book_object(database: sqlite3.Connection, tenant: int, digest: str, size: int) -> None:
+    """Count a file of objects/ as the tenant's, once. Refusal if it has no room for it."""
+    if not _has_object(database, tenant, digest):
+        check_bytes(database, tenant, size + ROW_BYTES)
+        database.execute("INSERT INTO objects VALUES (?, ?, ?)", (tenant, digest, size))
+
+
+def _has_object(database: sqlite3.Connection, tenant: int, digest: str) -> bool:
+    found = database.execute("SELECT 1 FROM objects WHERE tenant = ? AND digest = ?", (tenant, digest))
+    return found.fetchone() is not None
+
+
+def _numbers(database: sqlite3.Connection, tenant: int, what: Counted) -> tuple[int, int]:
+    most, count = _QUOTAS[what]
+    row = database.execute(f"SELECT {most}, ({count}) FROM tenants t WHERE id = ?", (tenant,)).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def _bytes(database: sqlite3.Connection, tenant: int) -> tuple[int, int]:
+    row = database.execute("SELECT most_bytes, bytes FROM tenants WHERE id = ?", (tenant,)).fetchone()
+    return int(row[0]), int(row[1])

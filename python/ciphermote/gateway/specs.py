@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs refer to: specs, and the devices whose windows are left out. Each is stored once in its fleet,
+however many jobs have it, and goes when none has it any more.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from ciphermote.gateway.database import text_digest
+from ciphermote.gateway.definitions import JobSpec
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.quotas import ROW_BYTES, check_bytes
+
+_LONG_FIELDS = {"devices", "weights", "model"}
+
+
+def store_spec(database: sqlite3.Connection, fleet: Fleet, spec: JobSpec) -> int:
+    """Its id. Refusal if the tenant has no room for it."""
+    text = spec.model_dump_json()
+    digest = text_digest(text)
+    known = database.execute(
+        "SELECT id FROM specs WHERE fleet = ? AND digest = ?", (fleet.id, digest)
+    ).fetchone()
+    if known is not None:
+        return int(known["id"])
+    check_bytes(database, fleet.tenant, len(text) + ROW_BYTES)
+    added = database.execute(
+        "INSERT INTO specs (fleet, digest, summary, text) VALUES (?, ?, ?, ?)",
+        (fleet.id, digest, spec.model_dump_json(exclude=_LONG_FIELDS), text),
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid
+
+
+def store_exclusion(database: sqlite3.Connection, fleet: int) -> int | None:
+    """The id of the list of the fleet's devices that are in quarantine now; None if none is. Refusal if the
+    tenant has no room for it."""
+    rows = database.execute("SELECT id FROM devices WHERE fleet = ? AND excluded = 1 ORDER BY id", (fleet,))
+    devices = [row["id"] for row in rows]
+    if not devices:
+        return None
+    text = json.dumps(devices, separators=(",", ":"))
+    digest = text_digest(text)
+    known = database.execute(
+        "SELECT id FROM exclusions WHERE fleet = ? AND digest = ?", (fleet, digest)
+    ).fetchone()
+    if known is not None:
+        return int(known["id"])
+    (tenant,) = database.execute("SELECT tenant FROM fleets WHERE id = ?", (fleet,)).fetchone()
+    check_bytes(database, tenant, len(text) + ROW_BYTES)
+    added = database.execute(
+        "INSERT INTO exclusions (fleet, digest, devices) VALUES (?, ?, ?)", (fleet, digest, text)
+    )
+    return added.lastrowid
+
+
+def delete_unused(database: sqlite3.Connection) -> None:
+    """Specs and lists that no job and no stream refers to."""
+    database.execute(
+        "DELETE FROM specs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.spec = specs.id) "
+        "AND NOT EXISTS (SELECT 1 FROM streams WHERE streams.job = specs.id)"
+    )
+    database.execute(
+        "DELETE FROM exclusions WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.excluded = exclusions.id)"
+    )
