@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ciphermote.errors import EngineError, FrameError
+from ciphermote.words import how_to_install
 
 _MOST_BYTES = 1 << 16
 
@@ -16,10 +17,7 @@ def pieces(port: str, baud: int) -> Iterator[bytes]:
     try:
         import serial
     except ModuleNotFoundError:
-        raise EngineError(
-            "Serial ports need the package pyserial: install it with pip install '.[serial]' in Ciphermote's "
-            "repository."
-        ) from None
+        raise EngineError(f"Serial ports need the package pyserial: {how_to_install('serial')}.") from None
     try:
         with serial.Serial(port, baud, exclusive=True) as line:
             while True:

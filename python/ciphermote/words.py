@@ -16,6 +16,11 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in set('aeiou') else 'a'} {noun}"
 
 
+def how_to_install(extra: str) -> str:
+    """For a package's extra; no registry has the package yet."""
+    return f"run `pip install '.[{extra}]'` in a clone of Ciphermote's repository"
+
+
 def scale_name(scale: float) -> str:
     """As in 2^25, or 3.3e+07 for a scale that is no power of two."""
     mantissa, exponent = math.frexp(scale)

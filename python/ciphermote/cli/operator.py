@@ -19,6 +19,7 @@ from rich.table import Table
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.files import FileKind, check_target, read, write
 from ciphermote.errors import Error, ParameterError
+from ciphermote.words import how_to_install
 
 if TYPE_CHECKING:
     from ciphermote.gateway.operator_client import OperatorClient
@@ -139,8 +140,8 @@ def _installed() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ParameterError(
-            f"The gateway's packages are not installed ({error.name} is missing): run `pip install "
-            "'ciphermote[gateway]'`."
+            f"The gateway's packages are not installed ({error.name} is missing): "
+            f"{how_to_install('gateway')}."
         ) from None
 
 

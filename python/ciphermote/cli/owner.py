@@ -25,7 +25,7 @@ from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, numbers, places_of
 from ciphermote.errors import GatewayError, KeyFileError, ParameterError
-from ciphermote.words import count_of
+from ciphermote.words import count_of, how_to_install
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, FleetProgress, GatewayClient, LeftOut
@@ -37,7 +37,7 @@ _RETRY_SECONDS = 2.0
 owner = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="""A fleet at a gateway, from the owner's machine (install `ciphermote[owner]`).
+    help="""A fleet at a gateway, from the owner's machine (`pip install '.[owner]'` in a clone).
 
 A command for each step, with a gateway that runs (`ciphermote serve`) and its owner's token:
 
@@ -119,8 +119,7 @@ def _installed() -> Iterator[None]:
         import httpx  # noqa: F401
     except ModuleNotFoundError:
         raise ParameterError(
-            "The owner's packages are not installed (httpx is missing): run `pip install "
-            "'ciphermote[owner]'`."
+            f"The owner's packages are not installed (httpx is missing): {how_to_install('owner')}."
         ) from None
     yield
 

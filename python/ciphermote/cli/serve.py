@@ -11,6 +11,7 @@ import typer
 from ciphermote import number_text
 from ciphermote.cli.console import say
 from ciphermote.errors import ParameterError
+from ciphermote.words import how_to_install
 
 
 def serve(
@@ -82,8 +83,8 @@ def serve(
         from ciphermote.gateway.tls import check_pair
     except ModuleNotFoundError as error:
         raise ParameterError(
-            f"The gateway's packages are not installed ({error.name} is missing): run `pip install "
-            "'ciphermote[gateway]'`."
+            f"The gateway's packages are not installed ({error.name} is missing): "
+            f"{how_to_install('gateway')}."
         ) from None
     if (certificate is None) != (key is None):
         raise ParameterError("A certificate and its key go together: give both, or neither.")

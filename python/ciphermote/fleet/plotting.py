@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ciphermote.errors import ParameterError
 from ciphermote.fleet.attachments import about_writing
 from ciphermote.fleet.reading import Reading, grouped
-from ciphermote.words import count_of
+from ciphermote.words import count_of, how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +33,7 @@ def plot(readings: Sequence[Reading], path: str | Path) -> None:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise ParameterError(
-            "Pictures are drawn with matplotlib, which is not installed: run `pip install "
-            "'ciphermote[owner]'`."
+            f"Pictures are drawn with matplotlib, which is not installed: {how_to_install('owner')}."
         ) from None
     groups = grouped(readings)
     width, height = _INCHES
