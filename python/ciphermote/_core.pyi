@@ -306,6 +306,10 @@ class Delivery:
         """The sum of all tags, modulo 2^64."""
 
     @property
+    def covered(self) -> int:
+        """How many places the parts take."""
+
+    @property
     def places(self) -> int:
         """
         How many frames a whole set of these has; 0 for packets, which do not say.

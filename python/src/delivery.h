@@ -6,7 +6,9 @@
 #include "library.h"
 
 extern "C" {
+#include "common/bytes.h"
 #include "random/xof.h"
+#include "ring/prime.h"
 #include "wire/tag.h"
 }
 
@@ -87,6 +89,15 @@ class Delivery
         }
         return sum;
     }
+    /* How many places its parts take, which do not overlap. */
+    unsigned covered() const
+    {
+        unsigned sum = 0;
+        for (const Part &part : parts_) {
+            sum += part.count;
+        }
+        return sum;
+    }
     const std::vector<Part> &parts() const
     {
         return parts_;
@@ -131,9 +142,9 @@ class Delivery
         if (status == CM_OK && frame.info.scheme == CM_PUBLIC_KEY) {
             status = CM_ERR_FRAME_FOREIGN;
         }
-        if (status == CM_OK && key && frame.payload == CM_PAYLOAD_RESIDUES) {
-            residues_.resize(frame.residue_count);
-            status = cm_frame_unpack(&frame, residues_.data());
+        if (status == CM_OK && key && frame.payload == CM_PAYLOAD_RESIDUES &&
+            !residues_are_below_prime(frame)) {
+            status = CM_ERR_RESIDUE;
         }
         if (status != CM_OK) {
             return status;
@@ -159,6 +170,22 @@ class Delivery
         parts_.push_back(
             {place, 1, tag_before(bytes + frame.frame_bytes - CM_FRAME_CRC_BYTES), at, frame.frame_bytes});
         return CM_OK;
+    }
+
+    /*
+     * What cm_frame_unpack checks, without its array. A residue begins within the first byte of its word and
+     * has at most 32 bits. The word may reach into the tag and the checksum, 12 bytes behind the residues.
+     */
+    static bool residues_are_below_prime(const cm_frame &frame)
+    {
+        const uint64_t largest = frame.info.params->primes[frame.prime].q - 1u;
+        const unsigned bits = cmi_bits_of(frame.info.params->primes[frame.prime].q);
+        const uint64_t mask = (uint64_t{1} << bits) - 1u;
+        uint64_t borrow = 0;
+        for (size_t i = 0, at = 0; i < frame.residue_count; i++, at += bits) {
+            borrow |= largest - (cmi_load64(frame.payload_data + at / 8) >> at % 8 & mask);
+        }
+        return borrow >> 63 == 0;
     }
 
     static bool all_zero(const cm_frame &seed)
@@ -265,7 +292,6 @@ class Delivery
                 status_ = CM_ERR_FRAME_ORDER;
             }
         }
-        residues_ = {};
     }
 
     cm_status status_ = CM_ERR_FRAME_SHORT;
@@ -274,7 +300,6 @@ class Delivery
     bool has_tiles_ = false;
     cm_frame first_{};
     std::vector<Part> parts_;
-    std::vector<uint32_t> residues_;
 };
 
 /*

@@ -456,6 +456,7 @@ NB_MODULE(_core, m)
         .def_prop_ro("agreed", &Delivery::agreed,
                      "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
         .def_prop_ro("tags", &Delivery::tags, "The sum of all tags, modulo 2^64.")
+        .def_prop_ro("covered", &Delivery::covered, "How many places the parts take.")
         .def_prop_ro("places", &Delivery::places,
                      "How many frames a whole set of these has; 0 for packets, which do not say.")
         .def_prop_ro(

@@ -19,14 +19,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
 from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 import ciphermote
 from ciphermote import number_text
-from ciphermote.gateway.access import Access, Principal
-from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute, log_caller
+from ciphermote.gateway.access import Principal
+from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
 from ciphermote.gateway.definitions import (
     NAME_PATTERN,
     AnswerForm,
@@ -44,9 +44,16 @@ from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import Refusal, failed, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
-from ciphermote.gateway.uploads import Uploads
+from ciphermote.gateway.uploads import (
+    OCTETS,
+    Uploads,
+    check_type,
+    headers_of,
+    read_body,
+    send_octets,
+    stated_length,
+)
 
-OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
 PROBLEM_TYPE = "urn:ciphermote:problem:"
 """What the types of problems begin with; the name for programs follows."""
@@ -197,23 +204,30 @@ def _delivery_described() -> dict[str, Any]:
 )
 async def deliver(request: Request) -> Response:
     """Take frames of one attempt, whole or in parts, in any order. Answered once they are on the disk."""
-    gateway = gateway_of(request)
-    principal = _device(request)
-    found = _device_fleet(gateway, principal, request.path_params["fleet"])
-    measured = _measured(request)
-    _check_type(request)
-    stated = _stated_length(request, MOST_DELIVERY_BYTES)
+    fleet = request.path_params["fleet"]
+    return answer(await _take_delivery(gateway_of(request), fleet, request.scope, request.receive))
+
+
+async def _take_delivery(gateway: Gateway, fleet: str, scope: Scope, receive: Receive) -> Outcome:
+    headers = headers_of(scope)
+    said = headers.get(b"authorization")
+    authorization = None if said is None else said.decode("latin-1")
+    principal = gateway.access.principal(authorization, "device")
+    found = _device_fleet(gateway, principal, fleet)
+    measured = _measured(scope)
+    check_type(headers)
+    stated = stated_length(headers, MOST_DELIVERY_BYTES)
     with gateway.intake.room_for(found.tenant) as take:
-        data = await read_body(request, stated, take)
+        data = await read_body(receive, stated, take)
         outcome = await gateway.intake.take(found, principal.device, data, measured)
-    gateway.metrics.deliveries.labels("http").inc()
-    return answer(outcome)
+    gateway.metrics.over_http.inc()
+    return outcome
 
 
-def _measured(request: Request) -> float | None:
-    if not request.scope["query_string"]:
+def _measured(scope: Scope) -> float | None:
+    if not scope["query_string"]:
         return None
-    text = request.query_params.get("measured")
+    text = QueryParams(scope["query_string"]).get("measured")
     try:
         seconds = None if text is None else number_text.real(text)
     except ValueError:
@@ -257,50 +271,6 @@ def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
     if fleet.id != principal.fleet:
         raise Refusal(403, "other-fleet", f"The token is not of fleet {name}: use one that is.")
     return fleet
-
-
-def _check_type(request: Request) -> None:
-    kind = request.headers.get("content-type", OCTETS)
-    if kind.split(";")[0].strip() != OCTETS:
-        raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
-    if "content-encoding" in request.headers:
-        raise Refusal(
-            415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is."
-        )
-
-
-def _stated_length(request: Request, most: int) -> int:
-    """Of the body; as much as may come, if it is not said."""
-    try:
-        stated = number_text.integer(request.headers.get("content-length", str(most)))
-    except ValueError:
-        raise Refusal(400, "malformed", "Content-Length is no number.") from None
-    if stated > most:
-        raise Refusal(413, "too-large", f"The body has {stated} bytes, and {most} is the most.")
-    return stated
-
-
-async def read_body(request: Request, most: int, take: Callable[[int], None] | None = None) -> bytes:
-    """All of it. take: is told how many bytes have come. Refusal if it is longer than said, or does not end
-    in time."""
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > most:
-                    raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
-                if take is not None:
-                    take(len(piece))
-                pieces.append(piece)
-    except ClientDisconnect:
-        raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
-    except TimeoutError:
-        raise Refusal(
-            408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again."
-        ) from None
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 # --- owners -------------------------------------------------------------------------------------------------
@@ -399,11 +369,12 @@ async def put_keys(
 
 
 async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) -> None:
-    _check_type(request)
-    stated = _stated_length(request, MOST_KEYS_BYTES)
+    headers = headers_of(request.scope)
+    check_type(headers)
+    stated = stated_length(headers, MOST_KEYS_BYTES)
     uploads: Uploads = request.app.state.uploads
     with uploads.room_for(fleet.tenant) as take:
-        data = await read_body(request, stated, take)
+        data = await read_body(request.receive, stated, take)
         await uploads.put(put, data)
 
 
@@ -648,7 +619,7 @@ class Deliveries:
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
-        self._access: Access = app.state.gateway.access
+        self._gateway: Gateway = app.state.gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = None
@@ -657,18 +628,19 @@ class Deliveries:
         if found is None:
             await self._app(scope, receive, send)
             return
-        scope["app"], scope["path_params"] = self._app, {"fleet": found[1]}
-        request = Request(scope, receive)
         try:
-            response = await deliver(request)
-        except ClientDisconnect:
-            return
+            outcome = await _take_delivery(self._gateway, found[1], scope, receive)
         except Refusal as refusal:
-            log_caller(scope, self._access)
-            response = _answered(request, refusal)
+            log_caller(scope, self._gateway.access)
+            response = _answered(Request(scope), refusal)
         except Exception as error:
-            log_caller(scope, self._access)
-            response = await _not_stored(request, error)
+            log_caller(scope, self._gateway.access)
+            response = await _not_stored(Request(scope), error)
+        else:
+            if outcome.receipt is not None:
+                await send_octets(send, outcome.receipt)
+                return
+            response = answer(outcome)
         await response(scope, receive, send)
 
 

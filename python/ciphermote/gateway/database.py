@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import sqlite3
 import threading
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway.gateway_files import OBJECTS
 
 APPLICATION_ID = 0x434D4757  # "CMGW"
 _BUSY_SECONDS = 30.0
+_ROWS_AT_ONCE = 32
 
 
 class Database:
@@ -65,6 +68,24 @@ class Database:
             for connection in self._all:
                 connection.close()
             self._all.clear()
+
+
+def write_values(
+    database: sqlite3.Connection, before: str, rows: Sequence[tuple[Any, ...]], after: str = ""
+) -> None:
+    """Execute a statement with rows between its two parts. Each execution lets go of the interpreter's lock,
+    for which other threads compete, so many rows share one; and the module keeps statements of a few lengths
+    compiled."""
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[first : first + _ROWS_AT_ONCE]
+        places = _places(len(some), len(some[0]))
+        database.execute(f"{before} {places}{after}", list(itertools.chain.from_iterable(some)))
+
+
+@cache
+def _places(rows: int, columns: int) -> str:
+    """For so many rows of a statement's parameters."""
+    return ", ".join([f"({', '.join('?' * columns)})"] * rows)
 
 
 def connect(path: Path) -> sqlite3.Connection:

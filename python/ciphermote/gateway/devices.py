@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, parse_extents
@@ -53,7 +54,7 @@ def deleted_parts(text: str | None) -> dict[int, tuple[int, int]] | None:
 @dataclass
 class Attempt:
     """What has come under one counter. parts: by place, (places, tag); state: open, surplus,
-    quarantined."""
+    quarantined; is_stored: whether the database has a row of it."""
 
     number: int
     random: int
@@ -63,6 +64,7 @@ class Attempt:
     extents: list[Extent] = field(default_factory=list)
     state: str = "open"
     places: int | None = None
+    is_stored: bool = False
 
     @property
     def complete(self) -> bool:
@@ -99,8 +101,7 @@ class Attempt:
         return False
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """The attempt by which a window counts."""
 
     counter: int
@@ -185,6 +186,7 @@ class DeviceState:
                 parse_extents(found["extents"]),
                 found["state"],
                 json.loads(found["parts"])["places"],
+                is_stored=True,
             )
             state.attempts[found["counter"]] = attempt
         return state

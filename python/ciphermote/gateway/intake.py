@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import queue
 import sqlite3
@@ -23,11 +22,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database import Database, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
     Attempt,
@@ -58,8 +57,7 @@ _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a delivery. receipt: bytes for the device, once its attempt is complete; missing: how
     many of the unit are still to come, None if that is not known yet."""
 
@@ -89,6 +87,20 @@ class _Errand:
     done: Future[None] = field(default_factory=Future)
 
 
+@dataclass(eq=False, slots=True)
+class _Window:
+    """One that counts. parts: by place, (places, tag)."""
+
+    device: DeviceState
+    number: int
+    counter: int
+    random: int
+    tags: int
+    measured: float
+    parts: dict[int, tuple[int, int]]
+    extents: list[Extent]
+
+
 @dataclass(eq=False)
 class _Round:
     """What a round is to write. pieces: bytes to append, and what is to be told where they lie."""
@@ -96,7 +108,7 @@ class _Round:
     now: float
     pieces: list[bytes] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
-    counted: list[tuple[DeviceState, int, int, Attempt]] = field(default_factory=list)
+    counted: list[_Window] = field(default_factory=list)
     changed: dict[tuple[int, int], tuple[DeviceState, Attempt | None]] = field(default_factory=dict)
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
@@ -111,6 +123,19 @@ class _Round:
         self.placed.append(placed)
         tenant = fleet.tenant
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
+
+    def forget(self, device: DeviceState, counter: int) -> None:
+        """An attempt that the device has; whatever the database has of it goes with this round."""
+        if device.attempts.pop(counter).is_stored:
+            self.changed[device.id, counter] = device, None
+        else:
+            self.changed.pop((device.id, counter), None)
+
+    def saw(self, device: DeviceState, counter: int, number: int) -> None:
+        """Authentic frames of a device's, under this counter and of this window."""
+        device.newest = max(device.newest, counter)
+        device.newest_window = max(device.newest_window, number)
+        self.devices[device.id] = device
 
 
 class Shares:
@@ -276,6 +301,8 @@ class Intake:
     # --- the thread -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        # A statement of several rows keeps what it would have to undo, which needs no file.
+        self._database.connection.execute("PRAGMA temp_store = MEMORY")
         turns: Turns[_Message] = Turns()
         ends = False
         while turns or not ends:
@@ -439,6 +466,9 @@ class Intake:
             return self._again(this, message, device, delivery, parts, counted, random)
         attempt = device.attempts.get(counter)
         if attempt is None:
+            places = device.fleet.places(delivery, parts)
+            if delivery.covered == places and counted is None and number >= device.oldest:
+                return self._take_whole(this, message, device, delivery, parts, random)
             attempt = self._begin(device, delivery, random, message, this)
         elif (
             attempt.state == "quarantined"
@@ -460,9 +490,8 @@ class Intake:
         if kept + this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES > most:
             raise out_of_room(kept, most)
 
-    def _begin(
-        self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
-    ) -> Attempt:
+    def _admit(self, device: DeviceState, message: _Message, this: _Round) -> float:
+        """When a new attempt's window was measured. Refusal if its tenant or its device has sent enough."""
         self._check_quota(device.fleet.tenant, len(message.data), this)
         wait = device.spend(this.now)
         if wait:
@@ -474,14 +503,35 @@ class Intake:
                 retry_after=max(1.0, wait),
             )
         measured = this.now if message.measured is None else message.measured
-        if measured > this.now + _AHEAD_SECONDS:
-            measured = this.now
+        return this.now if measured > this.now + _AHEAD_SECONDS else measured
+
+    def _take_whole(
+        self,
+        this: _Round,
+        message: _Message,
+        device: DeviceState,
+        delivery: _core.Delivery,
+        parts: list[Part],
+        random: int,
+    ) -> Outcome:
+        """An attempt that comes in one delivery, and by which its window counts."""
+        measured = self._admit(device, message, this)
+        number, counter, tags = delivery.window, delivery.counter, delivery.tags
+        known = {place: (count, tag) for place, count, tag, _, _ in parts}
+        this.saw(device, counter, number)
+        window = _Window(device, number, counter, random, tags, measured, known, [])
+        this.keep(device.fleet, message.data, window.extents.append)
+        return self._count(this, window)
+
+    def _begin(
+        self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
+    ) -> Attempt:
+        measured = self._admit(device, message, this)
         attempt = Attempt(delivery.window, random, delivery.agreed, measured)
         device.attempts[delivery.counter] = attempt
         if len(device.attempts) > MOST_ATTEMPTS:
             oldest = min(device.attempts)
-            del device.attempts[oldest]
-            this.changed[device.id, oldest] = device, None
+            this.forget(device, oldest)
             if oldest == delivery.counter:
                 raise Refusal(
                     409,
@@ -510,9 +560,7 @@ class Intake:
             attempt.places = attempt.places if places is None else places
             for place, count, tag, _, _ in fresh:
                 attempt.parts[place] = count, tag
-            device.newest = max(device.newest, counter)
-            device.newest_window = max(device.newest_window, attempt.number)
-            this.devices[device.id] = device
+            this.saw(device, counter, attempt.number)
             this.changed[device.id, counter] = device, attempt
             dropped = counted is not None or attempt.number < device.oldest
             if attempt.complete and dropped:
@@ -523,7 +571,12 @@ class Intake:
                 for _, _, _, at, size in fresh:
                     this.keep(device.fleet, message.data[at : at + size], attempt.extents.append)
             if attempt.complete and not dropped:
-                return self._count(this, device, counter, attempt)
+                this.forget(device, counter)
+                window = _Window(
+                    *(device, attempt.number, counter, attempt.random, attempt.tags),
+                    *(attempt.measured, attempt.parts, attempt.extents),
+                )
+                return self._count(this, window)
         if not attempt.complete:
             return Outcome(
                 None, missing=_missing(attempt), unit="values" if device.fleet.is_compact else "frames"
@@ -531,12 +584,11 @@ class Intake:
         verdict = Verdict.SURPLUS if counted is not None else Verdict.TOO_OLD
         return self._receipt(device, verdict, attempt.number, counter, attempt.tags)
 
-    def _count(self, this: _Round, device: DeviceState, counter: int, attempt: Attempt) -> Outcome:
-        del device.attempts[counter]
-        this.changed[device.id, counter] = device, None
-        this.counted.append((device, attempt.number, counter, attempt))
-        device.counted[attempt.number] = Counted(counter, attempt.random, attempt.tags, "")
-        return self._receipt(device, Verdict.COUNTS, attempt.number, counter, attempt.tags)
+    def _count(self, this: _Round, window: _Window) -> Outcome:
+        device = window.device
+        this.counted.append(window)
+        device.counted[window.number] = Counted(window.counter, window.random, window.tags, "")
+        return self._receipt(device, Verdict.COUNTS, window.number, window.counter, window.tags)
 
     def _again(
         self,
@@ -563,9 +615,9 @@ class Intake:
         self, device: DeviceState, counted: Counted, this: _Round
     ) -> dict[int, tuple[int, int]] | None:
         """None if nobody knows: the bytes are deleted, and a backup without them was restored before."""
-        for other, _, counter, attempt in this.counted:
-            if other is device and counter == counted.counter:
-                return dict(attempt.parts)
+        for window in this.counted:
+            if window.device is device and window.counter == counted.counter:
+                return window.parts
         row = self._database.connection.execute(
             "SELECT extents, parts FROM windows WHERE device = ? AND counter = ?",
             (device.id, counted.counter),
@@ -633,72 +685,72 @@ class Intake:
             self._write_rows(database, this)
 
     def _write_rows(self, database: sqlite3.Connection, this: _Round) -> None:
-        """Each kind of row in one statement, which lets go of the interpreter's lock once."""
-        _insert(
+        now = this.now
+        write_values(
             database,
-            "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents)",
+            "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents) VALUES",
             [
                 (
-                    *(device.id, number, counter, signed(attempt.random), signed(attempt.tags)),
-                    *(attempt.measured, this.now, _text(attempt.extents)),
+                    *(window.device.id, window.number, window.counter, signed(window.random)),
+                    *(signed(window.tags), window.measured, now, _text(window.extents)),
                 )
-                for device, number, counter, attempt in this.counted
+                for window in this.counted
             ],
         )
         changed = [(*key, *value) for key, value in this.changed.items()]
-        gone = [(device, counter) for device, counter, _, attempt in changed if attempt is None]
-        if gone:
-            database.execute(
-                "DELETE FROM attempts WHERE (device, counter) IN "
-                "(SELECT value ->> 0, value ->> 1 FROM json_each(?))",
-                (json.dumps(gone),),
-            )
-        _insert(
+        write_values(
+            database,
+            "DELETE FROM attempts WHERE (device, counter) IN (VALUES",
+            [(device, counter) for device, counter, _, attempt in changed if attempt is None],
+            ")",
+        )
+        write_values(
             database,
             "REPLACE INTO attempts "
-            "(device, counter, number, random, agreed, parts, measured, extents, state, arrived)",
+            "(device, counter, number, random, agreed, parts, measured, extents, state, arrived) VALUES",
             [
                 (
                     *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
-                    *(
-                        parts_text(attempt.parts, attempt.places),
-                        attempt.measured,
-                        _text(attempt.extents),
-                        attempt.state,
-                        this.now,
-                    ),
+                    *(parts_text(attempt.parts, attempt.places), attempt.measured, _text(attempt.extents)),
+                    *(attempt.state, now),
                 )
                 for device, counter, _, attempt in changed
                 if attempt is not None
             ],
         )
-        _insert(
+        for _, attempt in this.changed.values():
+            if attempt is not None:
+                attempt.is_stored = True
+        write_values(
             database,
-            "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived)",
+            "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived) VALUES",
             [
-                (device.id, counter, kind, reason, _text(extents), this.now)
+                (device.id, counter, kind, reason, _text(extents), now)
                 for device, counter, kind, reason, extents in this.quarantined
             ],
         )
-        counted = Counter(device.id for device, *_ in this.counted)
-        database.execute(
-            "UPDATE devices SET newest = max(newest, e.value ->> 1), "
-            "newest_window = max(newest_window, e.value ->> 2), windows = windows + (e.value ->> 3), "
-            "last_seen = ? FROM json_each(?) AS e WHERE devices.id = e.value ->> 0",
-            (
-                this.now,
-                json.dumps([(d.id, d.newest, d.newest_window, counted[d.id]) for d in this.devices.values()]),
-            ),
+        counted = Counter(window.device.id for window in this.counted)
+        write_values(
+            database,
+            "WITH seen (id, newest, newest_window, windows, at) AS (VALUES",
+            [
+                (device.id, device.newest, device.newest_window, counted[device.id], now)
+                for device in this.devices.values()
+            ],
+            ") UPDATE devices SET newest = max(devices.newest, seen.newest), "
+            "newest_window = max(devices.newest_window, seen.newest_window), "
+            "windows = devices.windows + seen.windows, last_seen = seen.at "
+            "FROM seen WHERE devices.id = seen.id",
         )
         of_fleets = Counter({device.fleet.id: 0 for device in this.devices.values()})
-        of_fleets.update(device.fleet.id for device, *_ in this.counted)
+        of_fleets.update(window.device.fleet.id for window in this.counted)
         database.executemany(
             "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
-            [(number, this.now, fleet) for fleet, number in of_fleets.items()],
+            [(number, now, fleet) for fleet, number in of_fleets.items()],
         )
         stored = Counter(this.bytes_by_tenant)
-        for device, *_ in this.counted:
-            stored[device.fleet.tenant] += WINDOW_ROW_BYTES
+        for window in this.counted:
+            stored[window.device.fleet.tenant] += WINDOW_ROW_BYTES
         database.executemany(
             "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
             [(size, tenant) for tenant, size in stored.items()],
@@ -717,12 +769,6 @@ def _run_errand(errand: _Errand) -> None:
         errand.done.set_exception(error)
     else:
         errand.done.set_result(None)
-
-
-def _insert(database: sqlite3.Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
-    if rows:
-        columns = ", ".join(f"value ->> {i}" for i in range(len(rows[0])))
-        database.execute(f"{statement} SELECT {columns} FROM json_each(?)", (json.dumps(rows),))
 
 
 def _text(extents: list[Extent]) -> str:

@@ -28,6 +28,7 @@ class Metrics:
         self.deliveries = Counter(
             "ciphermote_deliveries", "Deliveries that were kept or known", ["over"], registry=registry
         )
+        self.over_http, self.over_mqtt = self.deliveries.labels("http"), self.deliveries.labels("mqtt")
         self.refused = Counter(
             "ciphermote_refused", "Deliveries that were refused", ["reason"], registry=registry
         )

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
@@ -46,21 +47,7 @@ async def serve(settings: Settings) -> None:
     gateway.intake.start()
     app = application(gateway, operators)
     local = OperatorSocket(settings.data, app, gateway.access)
-    server = Server(
-        uvicorn.Config(
-            Deliveries(app),
-            host=settings.host,
-            port=settings.port,
-            ssl_certfile=str(certificate),
-            ssl_keyfile=str(key),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
-            timeout_keep_alive=75,
-            http=BoundedProtocol,
-        )
-    )
+    server = https_server(Deliveries(app), settings.host, settings.port, certificate, key)
     tasks = [asyncio.create_task(_clock(gateway)), asyncio.create_task(_sweeps(gateway))]
     tasks.append(asyncio.create_task(_deletions(gateway)))
     tasks.append(asyncio.create_task(count_missing(gateway.database, gateway.metrics)))
@@ -91,6 +78,25 @@ async def serve(settings: Settings) -> None:
             gate.close()
         await gateway.close()
         log.info("stopped")
+
+
+def https_server(app: ASGIApp, host: str, port: int, certificate: Path, key: Path) -> Server:
+    """A server of an application, with the gateway's bounds on what a connection may take."""
+    return Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            ssl_certfile=str(certificate),
+            ssl_keyfile=str(key),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_keep_alive=75,
+            http=BoundedProtocol,
+        )
+    )
 
 
 def _certificate(gateway: Gateway) -> tuple[Path, Path]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads of keys and results, which are large: how many and how much of them the gateway takes at once."""
+"""Bodies of bytes, which are read and sent by hand, for deliveries are: how long they are and last. And of
+uploads of keys and results, which are large: how many and how much of them the gateway takes at once.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,78 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 
+from starlette.types import Receive, Scope, Send
+
+from ciphermote import number_text
+from ciphermote.gateway.connections import BODY_SECONDS
 from ciphermote.gateway.intake import Shares
-from ciphermote.gateway.refusals import overloaded
+from ciphermote.gateway.refusals import Refusal, overloaded
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
+OCTETS = "application/octet-stream"
 _MOST_BYTES = 2 * MOST_KEYS_BYTES
 """Of all at once. A tenant has at most as much as is free: alone, the largest upload there is."""
+
+
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """A request's, by name in lowercase: the first of each."""
+    return dict(reversed(scope["headers"]))
+
+
+def check_type(headers: dict[bytes, bytes]) -> None:
+    """Refusal of a body that is said to be anything but bytes as they are."""
+    kind = headers.get(b"content-type", OCTETS.encode()).decode("latin-1")
+    if kind.split(";")[0].strip() != OCTETS:
+        raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
+    if b"content-encoding" in headers:
+        raise Refusal(
+            415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is."
+        )
+
+
+def stated_length(headers: dict[bytes, bytes], most: int) -> int:
+    """Of the body; as much as may come, if it is not said. Refusal if that is more."""
+    said = headers.get(b"content-length")
+    try:
+        stated = most if said is None else number_text.integer(said.decode("latin-1"))
+    except ValueError:
+        raise Refusal(400, "malformed", "Content-Length is no number.") from None
+    if stated > most:
+        raise Refusal(413, "too-large", f"The body has {stated} bytes, and {most} is the most.")
+    return stated
+
+
+async def read_body(receive: Receive, most: int, take: Callable[[int], None] | None = None) -> bytes:
+    """All of it. take: is told how many bytes have come. Refusal if it is longer than said, or does not end
+    in time."""
+    pieces: list[bytes] = []
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.")
+                piece: bytes = message.get("body", b"")
+                size += len(piece)
+                if size > most:
+                    raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
+                if take is not None:
+                    take(len(piece))
+                pieces.append(piece)
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise Refusal(
+            408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again."
+        ) from None
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def send_octets(send: Send, content: bytes) -> None:
+    """Answer a request with them."""
+    headers = [(b"content-length", str(len(content)).encode()), (b"content-type", OCTETS.encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
 
 
 class Uploads:
