@@ -122,9 +122,9 @@ bench-cores: setup-test
 bench-compact: setup-test
 	.venv/bin/python bench/compact.py
 
-## the gateway: deliveries a second beside raw, memory, and a job's sum beside the evaluator (10 minutes)
+## the gateway: deliveries beside raw, memory, and a job's sum beside the evaluator (10 minutes; ONLY=mqtt)
 bench-gateway: setup-test
-	.venv/bin/python bench/gateway/run.py
+	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
 
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw: what the gateway is measured against. The same framework, TLS, bytes, segments, syncs, rounds, broker
-and an answer of 40 bytes, and nothing of Ciphermote between: nothing is checked, told apart or counted.
+"""Raw: what the gateway is measured against. The same server, short cut past routing, TLS, bounds on bodies,
+segments, database, syncs, rounds, broker and an answer of 40 bytes, and nothing of Ciphermote between: no
+token and no frame is checked, told apart or counted.
 
     python raw.py DIRECTORY PORT CERTIFICATE KEY [BROKER_PORT CA GATEWAY]
 
@@ -18,7 +19,6 @@ import threading
 from pathlib import Path
 
 import aiomqtt
-import uvicorn
 import uvloop
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.blobs import Segments
@@ -26,10 +26,13 @@ from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
+from ciphermote.gateway.intake import MOST_DELIVERY_BYTES
 from ciphermote.gateway.mqtt import SUBSCRIPTION
-from fastapi import FastAPI, Request, Response
+from ciphermote.gateway.serving import https_server
+from ciphermote.gateway.uploads import headers_of, read_body, send_octets, stated_length
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from starlette.types import Receive, Scope, Send
 
 ANSWER = bytes(40)
 _ROUND = 512
@@ -75,7 +78,7 @@ class Store:
                 future.set_result(ANSWER)
 
 
-async def subscribe(store: Store, port: int, ca: str, gateway: str) -> None:
+async def subscribe(store: Store, subscribed: asyncio.Event, port: int, ca: str, gateway: str) -> None:
     """Take what devices publish, and answer each on its response topic."""
     files = BrokerFiles(Path(gateway) / BROKER)
     BrokerGate(Access(Database(Path(gateway) / DATABASE_FILE)), files.socket, files.password)
@@ -99,6 +102,7 @@ async def subscribe(store: Store, port: int, ca: str, gateway: str) -> None:
 
     async with client:
         await client.subscribe(SUBSCRIPTION, qos=1)
+        subscribed.set()
         async for message in client.messages:
             task = asyncio.create_task(take(message))
             tasks.add(task)
@@ -108,27 +112,25 @@ async def subscribe(store: Store, port: int, ca: str, gateway: str) -> None:
 async def main() -> None:
     folder, port, certificate, key, *broker = sys.argv[1:]
     store = Store(Path(folder))
-    app = FastAPI()
 
-    @app.post("/deliveries")
-    async def deliver(request: Request) -> Response:
-        pieces = [piece async for piece in request.stream()]
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        return Response(await store.take(data), media_type="application/octet-stream")
+    async def deliver(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/deliveries":
+            return
+        data = await read_body(receive, stated_length(headers_of(scope), MOST_DELIVERY_BYTES))
+        await send_octets(send, await store.take(data))
 
-    config = uvicorn.Config(
-        app,
-        port=int(port),
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
-    tasks = [asyncio.create_task(subscribe(store, int(broker[0]), *broker[1:]))] if broker else []
-    await server.serve()
-    for task in tasks:
+    server = https_server(deliver, "127.0.0.1", int(port), Path(certificate), Path(key))
+    tasks = [asyncio.create_task(server.serve())]
+    if broker:
+        subscribed = asyncio.Event()
+        subscriber = subscribe(store, subscribed, int(broker[0]), *broker[1:])
+        tasks.append(asyncio.create_task(subscriber))
+        await subscribed.wait()
+    while not server.started:
+        await asyncio.sleep(0.05)
+    print("ready", flush=True)
+    await tasks[0]
+    for task in tasks[1:]:
         task.cancel()
 
 

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's bench: deliveries that are on the disk and receipted, a second, beside raw (raw.py) on the
-same machine; what they leave in memory; and a job's sum beside the evaluator alone.
+"""The gateway's bench: deliveries that are on the disk and receipted, a second and in processor time, beside
+raw (raw.py) on the same machine; what they leave in memory; and a job's sum beside the evaluator alone.
 
 `make bench-gateway` writes bench/results/gateway.json, and keeps the rows of `make chaos` in it. The load
-generator (load.py), the server and the broker share the machine. Gateway and raw take turns, and a ratio is
-the median of those of the turns.
+generator (load.py), the server and the broker share the machine. Gateway and raw take turns; a figure is the
+median of its turns, and a ratio that of two figures. Processor time is the server's alone: user and system,
+of all its threads.
+
+`make bench-gateway ONLY=compact TURNS=2` measures one part, a little, into build/bench-gateway.json. Parts:
+http, compact, mqtt, jobs.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -50,32 +54,58 @@ _HOUR = {"windows_per_hour": 3_600_000}
 
 @dataclass
 class Turn:
-    """What load.py says of one run."""
+    """What load.py says of one run; and the processor time that it took the server."""
 
     seconds: float
     count: int
     p50_ms: float
     p99_ms: float
+    server_seconds: float
 
     @property
     def rate(self) -> float:
         return self.count / self.seconds
 
+    @property
+    def server_us(self) -> float:
+        """Of a delivery."""
+        return 1e6 * self.server_seconds / self.count
 
-def load(*arguments: object) -> Turn:
+
+def load(server: subprocess.Popen[bytes] | None, *arguments: object) -> Turn:
+    """Have load.py send to a server, or have a broker's messages reach it."""
+    assert server is not None
     command = (sys.executable, str(ROOT / "bench/gateway/load.py"), *map(str, arguments))
-    return Turn(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+    before = processor_seconds(server.pid)
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return Turn(**found, server_seconds=processor_seconds(server.pid) - before)
+
+
+def processor_seconds(process: int) -> float:
+    """User and system time of all threads of a process."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Raw:
+    """Raw, as a process that listens."""
+
+    process: subprocess.Popen[bytes]
+    port: int
 
 
 @contextlib.contextmanager
-def raw_server(server: support.Server, folder: Path, *broker: object) -> Iterator[int]:
-    """Raw, with the gateway's certificate; its port."""
+def raw_server(server: support.Server, folder: Path, *broker: object) -> Iterator[Raw]:
+    """Raw for the block, with the gateway's certificate."""
     port, tls = support.free_port(), server.data / "tls"
     command = (sys.executable, str(ROOT / "bench/gateway/raw.py"), folder, port, tls / "server.pem")
-    process = subprocess.Popen([*map(str, command), str(tls / "server.key"), *map(str, broker)])
+    command = (*map(str, command), str(tls / "server.key"), *map(str, broker))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
-        time.sleep(3)
-        yield port
+        assert process.stdout is not None
+        process.stdout.readline()  # once it is ready
+        yield Raw(process, port)
     finally:
         process.terminate()
         process.wait(20)
@@ -132,18 +162,21 @@ def memory(process: int) -> int:
 
 
 def ratio_rows(name: str, ours: list[Turn], raw: list[Turn], params: dict[str, Any]) -> Iterator[Row]:
+    """Figures of both, and ratios of what is shown of them."""
     params = {**params, "turns": len(ours), "kind": "measured"}
-    pairs = zip(ours, raw, strict=True)
-    yield Row(
-        f"ingest.{name}.ratio_to_raw", round(median(a.rate / b.rate for a, b in pairs), 3), "ratio", params
-    )
-    yield Row(f"ingest.{name}.sets_per_second", round(median(t.rate for t in ours)), "1/s", params)
-    yield Row(f"ingest.{name}.raw_sets_per_second", round(median(t.rate for t in raw)), "1/s", params)
+    rate, raw_rate = (round(median(turn.rate for turn in of)) for of in (ours, raw))
+    cpu, raw_cpu = (round(median(turn.server_us for turn in of)) for of in (ours, raw))
+    yield Row(f"ingest.{name}.ratio_to_raw", round(rate / raw_rate, 3), "ratio", params)
+    yield Row(f"ingest.{name}.sets_per_second", rate, "1/s", params)
+    yield Row(f"ingest.{name}.raw_sets_per_second", raw_rate, "1/s", params)
+    yield Row(f"ingest.{name}.cpu_ratio_to_raw", round(raw_cpu / cpu, 3), "ratio", params)
+    yield Row(f"ingest.{name}.cpu_us", cpu, "us", params)
+    yield Row(f"ingest.{name}.raw_cpu_us", raw_cpu, "us", params)
     yield Row(f"ingest.{name}.p50_ms", round(median(t.p50_ms for t in ours), 1), "ms", params)
     yield Row(f"ingest.{name}.p99_ms", round(median(t.p99_ms for t in ours), 1), "ms", params)
 
 
-def turns(console: Console, what: str, count: int, ours: Any, raw: Any) -> tuple[list[Turn], list[Turn]]:
+def take_turns(console: Console, what: str, count: int, ours: Any, raw: Any) -> tuple[list[Turn], list[Turn]]:
     """Of both, each going first in turn."""
     found: tuple[list[Turn], list[Turn]] = ([], [])
     for number in range(count):
@@ -151,81 +184,111 @@ def turns(console: Console, what: str, count: int, ours: Any, raw: Any) -> tuple
             found[which].append((ours, raw)[which]())
         a, b = found[0][-1], found[1][-1]
         console.print(
-            f"{what} {number + 1}/{count}: {a.rate:,.0f}/s, raw {b.rate:,.0f}/s ({a.rate / b.rate:.2f})"
+            f"{what} {number + 1}/{count}: {a.rate:,.0f}/s, raw {b.rate:,.0f}/s ({a.rate / b.rate:.2f}); "
+            f"{a.server_us:.0f} us, raw {b.server_us:.0f} us ({b.server_us / a.server_us:.2f})"
         )
     return found
 
 
-def http_rows(server: support.Server, folder: Path, console: Console) -> Iterator[Row]:
-    """Over HTTPS: full sets, then compact ones, and what 200,000 of these leave in memory."""
-    assert server.process is not None
-    ca, bodies = server.data / "tls/ca.pem", folder / "bodies"
-    common = {"connections": CONNECTIONS, "devices": DEVICES}
-    with raw_server(server, folder / "raw") as port:
+@dataclass
+class Bench:
+    """Where the parts run. most_turns: of each, at most."""
+
+    folder: Path
+    console: Console
+    most_turns: int
+
+    @property
+    def bodies(self) -> Path:
+        return self.folder / "bodies"
+
+    def turns(self, count: int) -> int:
+        return min(count, self.most_turns)
+
+
+def over_https(
+    bench: Bench, server: support.Server, raw: Raw, name: str, fleet: Any, count: int
+) -> tuple[Callable[[], Turn], Callable[[], Turn]]:
+    """A turn of the gateway, and one of raw."""
+    ca = server.data / "tls/ca.pem"
+
+    def ours() -> Turn:
+        write_bodies(bench.bodies, fleet.bodies(count))
+        path = f"/v1/fleets/{name}/deliveries"
+        return load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bench.bodies)
+
+    def raw_turn() -> Turn:
+        write_bodies(bench.bodies, fleet.bodies(count))
+        return load(raw.process, "http", raw.port, ca, "raw", "/deliveries", CONNECTIONS, bench.bodies)
+
+    return ours, raw_turn
+
+
+def http_rows(bench: Bench) -> Iterator[Row]:
+    """Full sets over HTTPS."""
+    with serving(bench, "http", "0") as server, raw_server(server, bench.folder / "raw") as raw:
         fleet = FullFleet(server)
-
-        def full() -> Turn:
-            write_bodies(bodies, fleet.bodies(FULL_SETS))
-            return load(
-                "http", server.port, ca, fleet.token, "/v1/fleets/full/deliveries", CONNECTIONS, bodies
-            )
-
-        def full_raw() -> Turn:
-            write_bodies(bodies, fleet.bodies(FULL_SETS))
-            return load("http", port, ca, "raw", "/deliveries", CONNECTIONS, bodies)
-
         size = len(next(fleet.bodies(1)))
-        ours, raw = turns(console, "full sets over HTTPS", FULL_TURNS, full, full_raw)
-        yield from ratio_rows("http", ours, raw, {**common, "sets": FULL_SETS, "bytes": size})
+        both = over_https(bench, server, raw, "full", fleet, FULL_SETS)
+        found = take_turns(bench.console, "full sets over HTTPS", bench.turns(FULL_TURNS), *both)
+        params = {"connections": CONNECTIONS, "devices": DEVICES, "sets": FULL_SETS, "bytes": size}
+        yield from ratio_rows("http", *found, params)
 
-        packets = CompactFleet(server)
 
-        def compact() -> Turn:
-            write_bodies(bodies, packets.bodies(PACKETS))
-            path = "/v1/fleets/compact/deliveries"
-            return load("http", server.port, ca, packets.token, path, CONNECTIONS, bodies)
-
-        def compact_raw() -> Turn:
-            write_bodies(bodies, packets.bodies(PACKETS))
-            return load("http", port, ca, "raw", "/deliveries", CONNECTIONS, bodies)
-
-        size = len(next(packets.bodies(1)))
-        compact()
+def compact_rows(bench: Bench) -> Iterator[Row]:
+    """Compact sets over HTTPS, and what they leave in memory."""
+    with serving(bench, "compact", "0") as server, raw_server(server, bench.folder / "raw-compact") as raw:
+        assert server.process is not None
+        fleet = CompactFleet(server)
+        size = len(next(fleet.bodies(1)))
+        both = over_https(bench, server, raw, "compact", fleet, PACKETS)
+        both[0]()
         before = memory(server.process.pid)
-        ours, raw = turns(console, "compact sets over HTTPS", PACKET_TURNS, compact, compact_raw)
+        count = bench.turns(PACKET_TURNS)
+        found = take_turns(bench.console, "compact sets over HTTPS", count, *both)
         grown = memory(server.process.pid) - before
-        yield from ratio_rows("compact", ours, raw, {**common, "sets": PACKETS, "bytes": size})
-        count = PACKETS * PACKET_TURNS
-        yield Row("ingest.rss_growth_bytes", grown, "bytes", {"sets": count, "kind": "measured"})
+        params = {"connections": CONNECTIONS, "devices": DEVICES, "sets": PACKETS, "bytes": size}
+        yield from ratio_rows("compact", *found, params)
+        kept = {"sets": PACKETS * count, "kind": "measured"}
+        yield Row("ingest.rss_growth_bytes", grown, "bytes", kept)
 
 
-def mqtt_rows(
-    server: support.Server, broker: support.Broker, folder: Path, console: Console
-) -> Iterator[Row]:
+def mqtt_rows(bench: Bench) -> Iterator[Row]:
     """Through Mosquitto, with a receipt back through it."""
-    ca, bodies = server.data / "tls/ca.pem", folder / "bodies"
+    port = support.free_port()
+    with serving(bench, "mqtt", "0", "--broker", f"localhost:{port}") as server:
+        broker = support.Broker(server.data, port).start()
+        try:
+            yield from rows_through(broker, server, bench)
+        finally:
+            broker.kill()
+
+
+def rows_through(broker: support.Broker, server: support.Server, bench: Bench) -> Iterator[Row]:
+    ca = server.data / "tls/ca.pem"
     fleet = FullFleet(server)
 
-    def full() -> Turn:
-        write_bodies(bodies, fleet.bodies(FULL_SETS))
-        return load("mqtt", broker.port, ca, "home.full.uplink", fleet.token, CONNECTIONS, bodies)
+    def full(process: subprocess.Popen[bytes] | None) -> Turn:
+        write_bodies(bench.bodies, fleet.bodies(FULL_SETS))
+        user = "home.full.uplink", fleet.token
+        return load(process, "mqtt", broker.port, ca, *user, CONNECTIONS, bench.bodies)
 
     def raw() -> Turn:
-        with raw_server(server, folder / "raw", broker.port, ca, server.data):
-            return full()
+        with raw_server(server, bench.folder / "raw", broker.port, ca, server.data) as started:
+            return full(started.process)
 
     def ours() -> Turn:
         server.start()
         support.wait_until(lambda: "broker connected" in server.log()[-2000:], "the broker's connection")
         time.sleep(1)
         try:
-            return full()
+            return full(server.process)
         finally:
             server.stop()
 
     size = len(next(fleet.bodies(1)))
     server.stop()
-    found = turns(console, "full sets over MQTT", FULL_TURNS, ours, raw)
+    found = take_turns(bench.console, "full sets over MQTT", bench.turns(FULL_TURNS), ours, raw)
     params = {"in_flight": CONNECTIONS, "devices": DEVICES, "sets": FULL_SETS, "bytes": size}
     yield from ratio_rows("mqtt", *found, params)
 
@@ -236,73 +299,90 @@ def pin(process: int, cores: set[int]) -> None:
         os.sched_setaffinity(int(thread.name), cores)
 
 
-def job_rows(server: support.Server, folder: Path, console: Console) -> Iterator[Row]:
+def job_rows(bench: Bench) -> Iterator[Row]:
     """A job's sum, from the segments to the result, beside the evaluator's on the same bytes in memory, which
     takes one core: with all of the machine's cores, and with one."""
+    with serving(bench, "jobs", "1") as server:
+        yield from sum_rows(server, bench)
+
+
+def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
     from evaluator_sum import seconds_to_add
 
-    fleet, bodies = FullFleet(server), folder / "bodies"
+    fleet, bodies = FullFleet(server), bench.bodies
     write_bodies(bodies, fleet.bodies(SUMMED))
     ca, path = server.data / "tls/ca.pem", "/v1/fleets/full/deliveries"
-    load("http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
+    load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
     (worker,) = support.workers_of(server.data)
     every = os.sched_getaffinity(0)
     alone: list[float] = []
     jobs: dict[str, list[float]] = {"jobs.sum": [], "jobs.sum.one_core": []}
-    for _ in range(FULL_TURNS):
+    for _ in range(bench.turns(FULL_TURNS)):
         alone.append(seconds_to_add(bodies, SET))
         for name, cores in (("jobs.sum", every), ("jobs.sum.one_core", {min(every)})):
             pin(worker, cores)
             shown, _ = support.run_job(server.owner(), "full", {"kind": "sum", "per_device": SUMMED})
             assert shown["result"]["windows"] == SUMMED
             jobs[name].append(shown["result"]["seconds"])
-        console.print(
+        bench.console.print(
             f"sum of {SUMMED}: {jobs['jobs.sum'][-1]:.3f} s, on one core "
             f"{jobs['jobs.sum.one_core'][-1]:.3f} s, the evaluator alone {alone[-1]:.3f} s"
         )
     params = {"windows": SUMMED, "set": SET, "turns": len(alone), "kind": "measured"}
+    evaluator = round(SUMMED / median(alone))
     for name, seconds in jobs.items():
         cores = len(every) if name == "jobs.sum" else 1
-        ratio = median(a / b for a, b in zip(alone, seconds, strict=True))
-        yield Row(f"{name}.ratio_to_evaluator", round(ratio, 3), "ratio", {**params, "cores": cores})
         rate = round(SUMMED / median(seconds))
+        ratio = round(rate / evaluator, 3)
+        yield Row(f"{name}.ratio_to_evaluator", ratio, "ratio", {**params, "cores": cores})
         yield Row(f"{name}.windows_per_second", rate, "1/s", {**params, "cores": cores})
-    yield Row("jobs.sum.evaluator_windows_per_second", round(SUMMED / median(alone)), "1/s", params)
+    yield Row("jobs.sum.evaluator_windows_per_second", evaluator, "1/s", params)
 
 
-def measured(folder: Path, console: Console) -> Iterator[Row]:
-    """Each part against a gateway of its own."""
-    with support.serving(folder / "http", "--workers", "0") as server:
-        yield from http_rows(server, folder, console)
-    port = support.free_port()
-    with support.serving(folder / "mqtt", "--workers", "0", "--broker", f"localhost:{port}") as server:
-        broker = support.Broker(server.data, port).start()
-        try:
-            yield from mqtt_rows(server, broker, folder, console)
-        finally:
-            broker.kill()
-    with support.serving(folder / "jobs", "--workers", "1") as server:
-        yield from job_rows(server, folder, console)
+@contextlib.contextmanager
+def serving(bench: Bench, name: str, workers: str, *options: str) -> Iterator[support.Server]:
+    """A gateway of its own for each part."""
+    with support.serving(bench.folder / name, "--workers", workers, *options) as server:
+        yield server
 
 
-def kept_rows(path: Path) -> list[Row]:
-    """Those of make chaos."""
+PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
+    "http": (http_rows, ("ingest.http.",)),
+    "compact": (compact_rows, ("ingest.compact.", "ingest.rss_growth_bytes")),
+    "mqtt": (mqtt_rows, ("ingest.mqtt.",)),
+    "jobs": (job_rows, ("jobs.",)),
+}
+"""By name: what measures it, and how the names of its rows begin."""
+
+
+def other_rows(path: Path, parts: Sequence[str]) -> list[Row]:
+    """Those of a file that are not of these parts: make chaos's, and those of parts that are left out."""
     if not path.exists():
         return []
+    mine = tuple(begins for part in parts for begins in PARTS[part][1])
     rows = json.loads(path.read_text())["rows"]
-    return [Row(**row) for row in rows if row["name"].startswith("chaos.")]
+    return [Row(**row) for row in rows if not row["name"].startswith(mine)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Deliveries and jobs of a gateway, beside raw.")
-    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/gateway.json")
-    results = parser.parse_args().results
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure this part (repeatable)")
+    parser.add_argument("--turns", type=int, help="at most so many of each")
+    parser.add_argument(
+        "--results", type=Path, help="bench/results/gateway.json; build/bench-gateway.json of less than all"
+    )
+    arguments = parser.parse_args()
+    parts = arguments.only or list(PARTS)
+    is_whole = arguments.only is None and arguments.turns is None
+    usual = ROOT / ("bench/results/gateway.json" if is_whole else "build/bench-gateway.json")
+    results = arguments.results or usual
+    results.parent.mkdir(exist_ok=True)
     console = Console()
     with tempfile.TemporaryDirectory() as name:
-        rows = list(measured(Path(name), console))
-    write_results(
-        results, "make bench-gateway", f"Python {platform.python_version()}", [*rows, *kept_rows(results)]
-    )
+        bench = Bench(Path(name), console, arguments.turns or max(FULL_TURNS, PACKET_TURNS))
+        rows = [row for part in parts for row in PARTS[part][0](bench)]
+    machine = f"Python {platform.python_version()}"
+    write_results(results, "make bench-gateway", machine, [*rows, *other_rows(results, parts)])
     table = Table(title="The gateway")
     for title in ("row", "value", "unit"):
         table.add_column(title, justify="right" if title == "value" else "left")
