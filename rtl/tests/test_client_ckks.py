@@ -305,6 +305,42 @@ def test_more_values_than_slots(complex_slots):
     assert refused_values(words, complex=complex_slots) == constants()["FAULT_TOO_MANY"]
 
 
+def magnitude(word, is_float):
+    """As MAP_LARGEST has it."""
+    return word & 0x7FFFFFFF if is_float else abs(word - (word >> 31 << 32))
+
+
+@pytest.mark.parametrize("negative", [False, True], ids=["positive", "negative"])
+@pytest.mark.parametrize("complex_slots", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("numbers", [FLOATS, SHORTS], ids=["floats", "integers"])
+def test_a_value_beyond_the_largest(numbers, complex_slots, negative):
+    """A message whose largest number is the bound passes, and one with the next larger number does not."""
+    case = case_of(complex=complex_slots, ciphertexts=2, seed=161, **numbers)
+    words, is_float = [word & 0xFFFFFFFF for word in case["messages"][1]], numbers == FLOATS
+    largest = max(magnitude(word, is_float) for word in words)
+    beyond = largest + 1 | negative << 31 if is_float else (largest + 1) * (-1) ** negative
+    engine = prepared(case)
+    engine.set("MAP_LARGEST", largest)
+    for draw, message in zip(case["draws"], ([beyond, *words[1:]], words), strict=True):
+        engine.entropy(bytes.fromhex(draw))
+        engine.values(message)
+        engine.command("COMMAND_SYMMETRIC")
+        engine.run()
+        engine.wait_for_wipe()
+        engine.script.append("forget")
+    outcome = engine.simulate()
+    (whole,) = outcome.frames
+    assert outcome.faults == [constants()["FAULT_RANGE"]] and whole.endswith(frames_of(case)[1])
+
+
+@pytest.mark.parametrize("largest", [0, 1 << 31], ids=["none", "negative"])
+def test_a_largest_value_that_is_none(largest):
+    def settle(engine, case):
+        engine.set("MAP_LARGEST", largest)
+
+    assert faulty([0], settle=settle) == constants()["FAULT_SETTINGS"]
+
+
 def setting(**changed):
     """Another CKKS setting than the case's."""
 
