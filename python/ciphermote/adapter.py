@@ -24,11 +24,14 @@ from numpy.typing import NDArray
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.bfv import in_coefficients
+from ciphermote.bounds import Known
 from ciphermote.ckks import expand_seed
 from ciphermote.core import core_params
+from ciphermote.declaration import Declaration
 from ciphermote.errors import Error, FrameError
-from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap
+from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
 from ciphermote.ledger import CounterLedger
+from ciphermote.noise import Key
 from ciphermote.parameters import ParameterSet
 from ciphermote.words import scale_name
 
@@ -90,12 +93,13 @@ class FrameSet:
     """The frames of one ciphertext, complete once FrameReader hands it out.
 
     residues: uint32 [1 or 2, primes, n] (one polynomial if a seed stands for the other); seed: bytes, or
-    None.
+    None. largest: the declared bound on |value|, or None.
     """
 
     header: SetHeader
     residues: NDArray[np.uint32]
     seed: bytes | None = None
+    largest: float | None = None
     covered: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_), repr=False)
     frame_bytes: int = 0
 
@@ -111,6 +115,15 @@ class FrameSet:
     @property
     def complete(self) -> bool:
         return bool(self.covered.all()) and (self.seed is not None) == (self.header.xof != 0)
+
+    @property
+    def known(self) -> Known:
+        """What is known of the values in it."""
+        head = self.header
+        if head.plain_modulus or self.largest is None:
+            return Known(self.largest)
+        key: Key = "symmetric" if head.xof else "asymmetric"
+        return Known.encrypted(self.largest, head.parameters, key, head.scale)
 
     def digest(self) -> bytes:
         """32 bytes that tell this reading from any other, in whatever frames it came."""
@@ -147,6 +160,7 @@ class FrameSet:
             scheme=sb.Scheme(head.scheme),
             plain_modulus=head.plain_modulus,
             key_id=head.key_id,
+            known=self.known,
         )
 
     def seal_ciphertext(self, *, seeded: bool = False, coefficients: bool = False) -> sb.SealCiphertext:
@@ -239,16 +253,25 @@ class FrameReader:
     """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
 
     parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0: CKKS.
-    max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and reported.
-    Counters tell sets apart and are a device's own, so every device needs a reader of its own. It notices
-    copies of the last few sets alone: a CounterLedger is what remembers readings. Whatever else the stream
-    holds costs neither the frames beside it nor more memory than the largest frame and the open sets.
+    largest: the bound on |value| of readings that declare none, as their keys' owner declared it; None: not
+    known. max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and
+    reported. Counters tell sets apart and are a device's own, so every device needs a reader of its own. It
+    notices copies of the last few sets only: a CounterLedger is what remembers readings. Whatever else the
+    stream holds costs neither the frames beside it nor more memory than the largest frame and the open sets.
     """
 
     def __init__(
-        self, parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0, max_open: int = 4
+        self,
+        parameters: ParameterSet,
+        key_id: int,
+        *,
+        plain_modulus: int = 0,
+        largest: float | None = None,
+        max_open: int = 4,
     ) -> None:
         self.parameters = parameters
+        self._largest = largest
+        self._declared: OrderedDict[int, float] = OrderedDict()
         self.key_id = key_id
         self.plain_modulus = plain_modulus
         self._max_open = max_open
@@ -331,6 +354,8 @@ class FrameReader:
 
     def _no_frame(self, head: bytes) -> str:
         """Why no whole frame begins with this header."""
+        if is_declaration(head):
+            return "A declaration of a reading's bound is damaged or cut short: have the reading sent again."
         try:
             if _core.frame_length(core_params(self.parameters), head):
                 return _about(head) + "it is cut short, or its checksum does not match: have it sent again."
@@ -341,6 +366,9 @@ class FrameReader:
         )
 
     def _take(self, data: bytes) -> None:
+        if is_declaration(data):
+            self._declare(Declaration.from_bytes(data))
+            return
         header, frame = parse_frame(data, self.parameters)
         self._check_header(header)
         frames = self._set_of(header)
@@ -356,14 +384,23 @@ class FrameReader:
             self._recent.append(header.set.counter)
             self._finish_set(frames)
 
-    def _check_header(self, header: FrameHeader) -> None:
-        found = header.set
-        if found.key_id != self.key_id:
+    def _declare(self, found: Declaration) -> None:
+        self._check_key(found.key_id)
+        self._declared[found.counter] = found.largest
+        while len(self._declared) > _RECENT_SETS:
+            self._declared.popitem(last=False)
+
+    def _check_key(self, key_id: int) -> None:
+        if key_id != self.key_id:
             raise FrameError(
-                f"These frames were made with another key: they name {_hexadecimal(found.key_id)} and this "
+                f"These frames were made with another key: they name {_hexadecimal(key_id)} and this "
                 f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with, or "
                 "its rekey key if it has a secret key of its own."
             )
+
+    def _check_header(self, header: FrameHeader) -> None:
+        found = header.set
+        self._check_key(found.key_id)
         wanted = sb.Scheme.BFV if self.plain_modulus else sb.Scheme.CKKS
         if found.scheme == sb.Scheme.BFV and wanted == sb.Scheme.CKKS:
             raise FrameError(
@@ -447,6 +484,7 @@ class FrameReader:
                 f"Reading {frames.header.counter}: the second polynomial is zero at a prime, which would "
                 "send the message in the clear; drop the frames and check the device."
             )
+        frames.largest = self._declared.pop(frames.header.counter, self._largest)
         self._complete.append(frames)
 
     def _twice(self, header: FrameHeader) -> str:
@@ -460,13 +498,19 @@ class FrameReader:
 
 
 def read_sets(
-    pieces: Iterable[bytes], parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0
+    pieces: Iterable[bytes],
+    parameters: ParameterSet,
+    key_id: int,
+    *,
+    plain_modulus: int = 0,
+    largest: float | None = None,
 ) -> list[FrameSet]:
     """The sets in these pieces of one stream, in the order in which they became complete.
 
-    All are kept, so give no endless stream. FrameError if anything in it is wrong or missing.
+    All are kept, so give no endless stream. The arguments are FrameReader's. FrameError if anything in it is
+    wrong or missing.
     """
-    reader = FrameReader(parameters, key_id, plain_modulus=plain_modulus)
+    reader = FrameReader(parameters, key_id, plain_modulus=plain_modulus, largest=largest)
     sets = [frames for piece in pieces for frames in _sound(reader.feed(piece))]
     return sets + _sound(reader.finish())
 
@@ -477,9 +521,17 @@ def _sound(reception: Reception) -> list[FrameSet]:
     return reception.sets
 
 
-def read_set(data: bytes, parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0) -> FrameSet:
-    """The set in the frames of one ciphertext, in any order. FrameError if anything is wrong or missing."""
-    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus)
+def read_set(
+    data: bytes,
+    parameters: ParameterSet,
+    key_id: int,
+    *,
+    plain_modulus: int = 0,
+    largest: float | None = None,
+) -> FrameSet:
+    """The set in the frames of one ciphertext, in any order. The arguments are FrameReader's. FrameError if
+    anything is wrong or missing."""
+    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus, largest=largest)
     if len(sets) != 1:
         raise FrameError(
             f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: give them one by "
@@ -494,6 +546,7 @@ def adapt(
     key_id: int,
     *,
     plain_modulus: int = 0,
+    largest: float | None = None,
     seeded: bool = False,
     coefficients: bool = False,
     ledger: CounterLedger | None = None,
@@ -502,11 +555,13 @@ def adapt(
     """The frames of one ciphertext, in any order, as SEAL's bytes of it and their label. FrameError, which
     says what is wrong.
 
-    plain_modulus: BFV's t; 0 for CKKS. seeded keeps the seed for SEAL to expand, where it can;
-    coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext. ledger: notes the reading of
-    this device, and refuses one that it has (ReplayError); None: the same frames are taken any number of
-    times. Where the bytes go to a file, note the reading once that is written: CounterLedger.taking.
+    plain_modulus: BFV's t; 0 for CKKS. largest: the bound on |value| that the keys' owner declared
+    (Readings.largest), for frames that declare none; None: not known. seeded keeps the seed for SEAL to
+    expand, where it can; coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext. ledger:
+    notes the reading of this device, and refuses one that it has (ReplayError); None: the same frames are
+    taken any number of times. Where the bytes go to a file, note the reading once that is written:
+    CounterLedger.taking.
     """
-    frames = read_set(data, parameters, key_id, plain_modulus=plain_modulus)
+    frames = read_set(data, parameters, key_id, plain_modulus=plain_modulus, largest=largest)
     with ledger.taking([frames], device) if ledger is not None else contextlib.nullcontext():
         return frames.to_seal(seeded=seeded, coefficients=coefficients)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ciphermote.adapter import FrameSet, SetHeader, parse_frame, read_set
 from ciphermote.arguments import instance, modulus
+from ciphermote.declaration import split
 from ciphermote.errors import FrameError, MismatchError, ParameterError
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.labels import detach
@@ -97,4 +98,5 @@ def set_of(data: Bytes, parameters: ParameterSet) -> FrameSet:
 
 
 def _header(data: Bytes, parameters: ParameterSet) -> SetHeader:
-    return parse_frame(bytes(data), parameters)[0].set
+    _, frames = split(bytes(data))
+    return parse_frame(frames, parameters)[0].set

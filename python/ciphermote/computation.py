@@ -115,8 +115,9 @@ def compute(
     sum or a mean takes them as an iterator gives them and keeps none, so there may be any number.
     keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
     name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
-    bound: the largest |value| that any ciphertext may hold, required where there are weights (WeightedSum,
-    LinearModel): beyond it results come out wrong. A generous one costs little precision.
+    bound: the largest |value| that any ciphertext may hold, which you vouch for: beyond it results come out
+    wrong. None: as each declares (encrypt's largest); it is required where weights meet a ciphertext that
+    declares none, such as one that SEAL saved. A generous one costs little precision.
     plain_modulus, bare: as in decrypt.
     engine: "native", or "seal" for Microsoft SEAL, which needs the package tenseal.
 
@@ -130,7 +131,8 @@ def compute(
     >>> print(owner.decrypt(result)[:1].round(1))
     [-5.6]
 
-    ParameterError, FrameError, MismatchError, EngineError.
+    ValueRangeError if the result may outgrow the modulus; ParameterError, FrameError, MismatchError,
+    EngineError.
     """
     instance(
         operation,
@@ -138,9 +140,9 @@ def compute(
         "The operation",
         "Sum(), Mean(), WeightedSum(weights), a LinearModel or a Program",
     )
-    limit = check_feature_bound(bound) if isinstance(operation, WeightedSum | LinearModel) else 0.0
-    if not limit and bound is not None:
-        raise ParameterError("bound is for weights, and this operation has none: leave it out.")
+    limit = None if bound is None else check_feature_bound(bound)
+    if limit is not None and isinstance(operation, Program):
+        raise ParameterError("A program takes values as they were declared at encryption: leave bound out.")
     bare = flag(bare, "bare (--bare)")
     given = _given(ciphertexts)
     if isinstance(operation, Mean) and engine == "seal":
@@ -163,9 +165,10 @@ def compute(
     if isinstance(operation, Sum | Mean):
         summands = chain([first], given)
         if engine == "native":
-            return add_up(summands, parameters, plain_modulus, bare=bare, mean=isinstance(operation, Mean))
+            mean = isinstance(operation, Mean)
+            return add_up(summands, parameters, plain_modulus, bare=bare, mean=mean, bound=limit)
         with evaluation.engine(plain_modulus, bare=bare, name=engine) as opened:
-            return opened.add(_all_as_seal(summands, parameters))
+            return opened.add(_all_as_seal(summands, parameters), bound=limit)
     if not isinstance(operation, WeightedSum) and len(kept) != 1:
         raise ParameterError(
             f"{len(kept)} ciphertexts are given: a model or a program takes one at a time, or an "

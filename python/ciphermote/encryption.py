@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,9 @@ from ciphermote import _core, arguments
 from ciphermote import seal_bytes as sb
 from ciphermote.arguments import choice, instance, whole
 from ciphermote.bfv import Places
+from ciphermote.bounds import DEFAULT_READINGS, Readings, check_largest, check_room, float32_above
 from ciphermote.core import core_params
+from ciphermote.declaration import Declaration
 from ciphermote.errors import Error, KeyFileError, ParameterError, ValueRangeError, of_status
 from ciphermote.keys import KeyStore, SecretKey, key_id_of
 from ciphermote.parameters import ParameterSet, batches
@@ -41,11 +43,12 @@ _LARGEST_LOG2 = 100
 @dataclass(frozen=True, eq=False)
 class PublicKey:
     """What encrypts without a secret. residues: uint32 [data primes, 2, n], NTT form, as a device holds it;
-    key_id: of the pair."""
+    key_id: of the pair; readings: what its owner declares of them."""
 
     parameters: ParameterSet
     key_id: int
     residues: NDArray[np.uint32] = field(repr=False)
+    readings: Readings = DEFAULT_READINGS
 
     @classmethod
     def from_seal(cls, data: bytes, parameters: ParameterSet) -> PublicKey:
@@ -57,7 +60,8 @@ class PublicKey:
     def load(cls, path: str | Path) -> PublicKey:
         """From a directory of keys, or its public part. KeyFileError if it holds none."""
         store = KeyStore.open(path)
-        return cls(store.parameters, store.checked_key_id(), device_residues(store.public_key()))
+        residues = device_residues(store.public_key())
+        return cls(store.parameters, store.checked_key_id(), residues, store.readings)
 
 
 def device_residues(key: sb.SealPublicKey) -> NDArray[np.uint32]:
@@ -72,20 +76,26 @@ def encrypt(
     values: ArrayLike,
     key: SecretKey | PublicKey,
     *,
+    largest: float | None = None,
     log2_scale: int | None = None,
     plain_modulus: int = 0,
     places: Places | None = None,
     xof: Xof = "chacha20",
     counter: int | None = None,
 ) -> bytes:
-    """Encrypt values to the frames of one ciphertext, as a device sends them.
+    """Encrypt values to the frames of one ciphertext, as a device sends them, behind a declaration of their
+    bound.
 
     values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot; float64 is rounded to 31 bits
     of the largest, float32 and int32 are taken as they are. BFV: up to n integers from 0 to t - 1 or, if
     any is negative, from above -t/2 to t/2.
     key: the owner's secret key (half the bytes, less noise) or public key.
-    log2_scale (CKKS): the scale is 2^log2_scale; |value| times it must be below a quarter of the modulus and
-    2^58. None: parameters.default_log2_scale. Ciphertexts that are to be added need one scale.
+    largest: the bound on |value| that is declared, and is public: choose it without looking at the values. A
+    value beyond it is refused, and so is every result that could outgrow the modulus by it. None: what the
+    keys were made for (Owner.generate's largest; 100 where nothing was declared).
+    log2_scale (CKKS): the scale is 2^log2_scale; largest times it must be below a quarter of the modulus and
+    2^58. None: what suits largest and the number of readings that the keys were made for
+    (Readings.log2_scale). Ciphertexts that are to be added need one scale.
     plain_modulus: BFV's t, or 0 for CKKS. places (BFV): "slots", each added and multiplied for itself, or
     "coefficients", for which addition works the same; None: slots if t has them.
     xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
@@ -93,16 +103,37 @@ def encrypt(
     nanoseconds since 1970.
     ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
     """
-    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
-    return encrypt_on(
+    instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
+    modulus = arguments.modulus(plain_modulus)
+    bound = declared_bound(largest, key.readings, modulus)
+    numbered = _Counter(counter)
+    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *numbered.callables)
+    frames = encrypt_on(
         device,
         values,
         key,
+        largest=bound,
         log2_scale=log2_scale,
         plain_modulus=plain_modulus,
         places=places,
         xof=xof,
     )
+    assert key.key_id is not None
+    return Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes() + frames
+
+
+def declared_bound(largest: float | None, readings: Readings, plain_modulus: int) -> float:
+    """The bound that a reading is encrypted under: as given, or else as declared with the keys, in BFV no
+    more than integers modulo plain_modulus hold. ParameterError."""
+    if largest is None:
+        return min(readings.largest, plain_modulus - 1) if plain_modulus else readings.largest
+    bound = check_largest(largest)
+    if plain_modulus and bound > plain_modulus - 1:
+        raise ParameterError(
+            f"The largest value (--largest) is {bound:g}, and integers modulo {plain_modulus} go up to "
+            f"{plain_modulus - 1}: declare no more, or take a larger plain modulus."
+        )
+    return bound
 
 
 def encrypt_on(
@@ -110,22 +141,20 @@ def encrypt_on(
     values: ArrayLike,
     key: SecretKey | PublicKey,
     *,
+    largest: float | None = None,
     log2_scale: int | None = None,
     plain_modulus: int = 0,
     places: Places | None = None,
     xof: Xof = "chacha20",
-    largest: float | None = None,
 ) -> bytes:
-    """As encrypt, on a device that has a secret and a counter of its own, and may tag its frames.
-
-    largest: the declared bound on |value|, beyond which a value is refused; None: what the scale or the plain
-    modulus has room for.
-    """
+    """As encrypt, without a declaration, on a device that has a secret and a counter of its own, and may tag
+    its frames."""
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     plain_modulus = arguments.modulus(plain_modulus)
     if key.key_id is None:
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     params = core_params(key.parameters)
+    bound = declared_bound(largest, key.readings, plain_modulus)
     code = choice(xof, XOFS, "xof (--xof)")
     if plain_modulus:
         if log2_scale is not None:
@@ -134,24 +163,41 @@ def encrypt_on(
             places = "slots" if batches(plain_modulus, key.parameters.n) else "coefficients"
         where = choice(places, _PLACES, "places (--as)")
         integers = _integers(values)
-        bound = None if largest is None else int(largest)
-        options = (integers, plain_modulus, where, 32, True, "frames", bound)
+        _check_within(integers, bound)
+        options = (integers, plain_modulus, where, 32, True, "frames", max(int(bound), 1))
         with _naming_values(integers, key.parameters, plain_modulus=plain_modulus):
             if isinstance(key, SecretKey):
                 return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
             return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
     if places is not None:
         raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
-    scale = key.parameters.default_log2_scale
-    if log2_scale is not None:
+    if log2_scale is None:
+        scale = replace(key.readings, largest=bound).log2_scale(key.parameters)
+    else:
         steps = key.parameters.log2_scales
         scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
+    primes = len(key.parameters.data_primes)
+    check_room("A reading", bound, key.parameters, primes, 2.0**scale, 0)
+    _check_within(_one_dimension(values, "fiuc", "real or complex numbers"), bound)
     numbers, exponent, is_complex = _numbers(values)
-    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames", largest)
+    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames", float32_above(bound))
     with _naming_values(arguments.array(values), key.parameters, scale=scale):
         if isinstance(key, SecretKey):
             return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
         return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+
+
+def _check_within(values: NDArray[Any], largest: float) -> None:
+    """ValueRangeError if one is beyond the declared bound; what is not finite is refused by the library."""
+    magnitudes = np.abs(values.astype(np.complex128 if values.dtype.kind == "c" else np.float64))
+    beyond = np.isfinite(magnitudes) & (magnitudes > largest)
+    if beyond.any():
+        place = int(np.argmax(beyond))
+        raise of_status(
+            "CM_ERR_VALUE_RANGE",
+            f"{values[place]} (number {place + 1}) is beyond the declared largest value, {largest:g}: "
+            "declare a larger one (--largest; in Python, largest), or check where it comes from.",
+        )
 
 
 @contextlib.contextmanager
@@ -214,6 +260,8 @@ class _Counter:
 
     def __init__(self, value: int | None) -> None:
         self._value = self._next() if value is None else whole(value, "counter", 0, 2**64 - 1, "2^64 - 1")
+        self.used = self._value
+        """The number of the reading that is encrypted with it."""
 
     @classmethod
     def _next(cls) -> int:

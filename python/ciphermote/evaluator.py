@@ -3,7 +3,7 @@
 
     >>> owner = ciphermote.Owner.generate(rotations=[1])
     >>> evaluator = ciphermote.Evaluator(owner.evaluation_keys)
-    >>> x = evaluator.load(ciphermote.encrypt([0.5, -1.25, 2.0], owner.public_key))
+    >>> x = evaluator.load(ciphermote.encrypt([0.5, -1.25, 2.0], owner.public_key, largest=2))
     >>> y = evaluator.rescale(evaluator.multiply(x, x)) + 1
     >>> print(owner.decrypt(bytes(y))[:3].round(2))
     [1.25 2.56 5.  ]
@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote.arguments import array, instance, stream, whole
+from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room, room
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.engine.native import NativeEngine, expanded, opened, saved
@@ -48,16 +49,17 @@ class Ciphertext:
     x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. Numbers are a single one, for all slots, or at most as many
     as there are slots. Of two ciphertexts at different levels the one with more primes is brought to the
     other's. CKKS: a product with an int keeps the scale. One with anything else multiplies it by the last
-    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Nothing
-    sees values, so nothing says when they outgrow the modulus: keep them below bound.
+    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Every
+    operation works out the largest |value| of its result, and refuses one that its modulus may not hold.
     BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
     cannot be added.
 
     bytes(x) gives SEAL's bytes with a label, which decrypt takes. Pickles as those bytes.
-    EngineError if scales, parameters or schemes differ; MismatchError for two keys.
+    ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
+    MismatchError for two keys.
     """
 
-    __slots__ = ("_key_id", "_native", "parameters", "plain_modulus")
+    __slots__ = ("_key_id", "_known", "_native", "parameters", "plain_modulus")
 
     def __init__(
         self,
@@ -65,12 +67,14 @@ class Ciphertext:
         plain_modulus: int,
         key_id: int | None,
         content: native.Ciphertext,
+        known: Known = UNKNOWN,
     ) -> None:
         """Evaluator.load makes them."""
         self.parameters = parameters
         self.plain_modulus = plain_modulus
         self._key_id = key_id
         self._native = content
+        self._known = known
 
     @classmethod
     def from_bytes(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
@@ -85,10 +89,12 @@ class Ciphertext:
     @classmethod
     def _of(cls, found: SealCiphertext) -> Ciphertext:
         content = opened(found, context_of(found.parms, found.plain_modulus))
-        return cls(found.parms, found.plain_modulus, found.key_id, content)
+        return cls(found.parms, found.plain_modulus, found.key_id, content, found.known)
 
     def __bytes__(self) -> bytes:
-        return saved(self._native, self.parameters, self.plain_modulus, key_id=self._key_id)
+        return saved(
+            self._native, self.parameters, self.plain_modulus, key_id=self._key_id, known=self._known
+        )
 
     def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
         return Ciphertext.from_bytes, (bytes(self), self.parameters, self.plain_modulus)
@@ -104,17 +110,30 @@ class Ciphertext:
         return self._native.primes
 
     @property
+    def known(self) -> Known:
+        """What is known of the values in it without decrypting it."""
+        return self._known
+
+    @property
+    def largest(self) -> float | None:
+        """The largest |value| that it may hold, from what was declared at encryption; None if something that
+        went into it declared nothing."""
+        return self._known.largest
+
+    def without_bound(self) -> Ciphertext:
+        """The same, as if nothing had been declared: for sums and products modulo t that are meant to wrap.
+        Nothing refuses results that outgrow the modulus then, and they are shown without an error."""
+        return self._made(self._native, UNKNOWN)
+
+    @property
     def bound(self) -> float:
-        """CKKS: what |values| must stay below: a quarter of the modulus, over the scale. Those beyond are
-        refused when they are decrypted, but not if they wrap around to near 0: at a bound of 1/2, 2 decrypts
-        to 0. BFV: t / 2."""
-        if self.plain_modulus:
-            return self.plain_modulus / 2
-        return math.prod(self.parameters.primes[: self.primes]) / 4 / self.scale
+        """The largest |value| that its modulus has room for. CKKS: a quarter of the modulus, over the scale;
+        BFV: t - 1."""
+        return room(self.parameters, self.primes, self.scale, self.plain_modulus)
 
     @property
     def key_id(self) -> int | None:
-        """Of the key that it is under, if it is known."""
+        """ID of the encrypting key, or None if unknown."""
         return self._key_id
 
     def __repr__(self) -> str:
@@ -137,11 +156,26 @@ class Ciphertext:
             above = native.mod_switch(above, self.primes - other.primes - 1)
         scale = other.scale * self.parameters.primes[other.primes] / self.scale
         one = native.Plaintext.constant(context_of(self.parameters), 1.0, scale, above.primes)
-        return self._made(native.rescale(native.multiply_plain(above, one)))
+        self._check("The match", self._known, other.primes, other.scale)
+        return self._made(native.rescale(native.multiply_plain(above, one)), self._known)
 
-    def _made(self, content: native.Ciphertext, *others: Ciphertext) -> Ciphertext:
+    def _product(self, other: Ciphertext) -> Known:
+        """Of the product slot by slot; where t has no slots, of polynomials, in which n products add up."""
+        slotted = not self.plain_modulus or batches(self.plain_modulus, self.parameters.n)
+        return self._known.product(other._known).times(1 if slotted else self.parameters.n)
+
+    def _made(self, content: native.Ciphertext, known: Known, *others: Ciphertext) -> Ciphertext:
         key_id = self._key_id if all(other._key_id is not None for other in others) else None
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, content)
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, content, known)
+
+    def _check(self, what: str, known: Known, primes: int, scale: float) -> None:
+        """ValueRangeError if values as large as known says have no room in a result of so many primes.
+
+        A scale that has none itself is for the evaluator to refuse, which says what to do about it.
+        """
+        if scale >= math.prod(self.parameters.primes[:primes]):
+            return
+        check_room(what, known.largest, self.parameters, primes, scale, self.plain_modulus)
 
     def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
         """Both at the level of the shorter one."""
@@ -151,6 +185,8 @@ class Ciphertext:
             )
         check_key("the first ciphertext", self._key_id, "the second one", other._key_id, bare=True)
         primes = min(self.primes, other.primes)
+        for x in (self, other):
+            x._check("An operand, at the level of the other one,", x._known, primes, x.scale)
         first, second = (
             native.mod_switch(x._native, x.primes - primes) if x.primes > primes else x._native
             for x in (self, other)
@@ -174,23 +210,37 @@ class Ciphertext:
 
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
         if isinstance(other, Ciphertext):
-            return self._made(native.add(*self._level_with(other)), other)
+            operands = self._level_with(other)
+            return self._made(native.add(*operands), self._joined("The sum", other, operands), other)
         if self.plain_modulus and not batches(self.plain_modulus, self.parameters.n):
             raise EngineError(
                 f"The plain modulus {self.plain_modulus} has no slots at n = {self.parameters.n}, to which "
                 f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
             )
-        return self._made(native.add_plain(self._native, self._plain(other, self.scale)))
+        plain = self._plain(other, self.scale)
+        known = self._known.plus_plain(largest_of(other))
+        self._check("The sum", known, self.primes, self.scale)
+        return self._made(native.add_plain(self._native, plain), known)
+
+    def _joined(
+        self, what: str, other: Ciphertext, operands: tuple[native.Ciphertext, native.Ciphertext]
+    ) -> Known:
+        """Of the sum or difference of two that were brought to one level."""
+        known = self._known.plus(other._known)
+        self._check(what, known, operands[0].primes, self.scale)
+        return known
 
     def __radd__(self, other: ArrayLike) -> Ciphertext:
         return self + other
 
     def __neg__(self) -> Ciphertext:
-        return self._made(native.negate(self._native))
+        return self._made(native.negate(self._native), self._known)
 
     def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
         if isinstance(other, Ciphertext):
-            return self._made(native.subtract(*self._level_with(other)), other)
+            operands = self._level_with(other)
+            known = self._joined("The difference", other, operands)
+            return self._made(native.subtract(*operands), known, other)
         return -(-self + other)  # numbers of unsigned types cannot be negated
 
     def __rsub__(self, other: ArrayLike) -> Ciphertext:
@@ -201,7 +251,10 @@ class Ciphertext:
             raise EngineError(
                 "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
             )
-        return self._made(native.multiply_plain(self._native, self._factor(other)))
+        factor = self._factor(other)
+        known = self._known.times(largest_of(other))
+        self._check("The product", known, self.primes, self.scale * factor.scale)
+        return self._made(native.multiply_plain(self._native, factor), known)
 
     def __rmul__(self, other: ArrayLike) -> Ciphertext:
         return self * other
@@ -210,6 +263,11 @@ class Ciphertext:
 
     def _last_prime(self) -> float:
         return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
+
+
+def largest_of(numbers: ArrayLike) -> float:
+    """The largest magnitude among numbers in the clear."""
+    return max((abs(complex(each)) for each in np.asarray(numbers).ravel().tolist()), default=0.0)
 
 
 def encoded(
@@ -252,7 +310,7 @@ class Matrix:
     steps: the rotations whose Galois keys the product takes (Owner.generate's rotations).
     """
 
-    __slots__ = ("_native", "parameters", "plain_modulus")
+    __slots__ = ("_native", "_scale", "largest_row", "parameters", "plain_modulus")
 
     def __init__(
         self,
@@ -280,9 +338,14 @@ class Matrix:
         if plain_modulus:
             reduced = np.array(table.astype(object) % plain_modulus, dtype=np.int64)
             self._native = native.Matrix(context, reduced, count)
+            self._scale = 1.0
         else:
             wanted = float(parameters.primes[count - 1]) if scale is None else scale
             self._native = native.Matrix(context, table.astype(np.float64), wanted, count)
+            self._scale = wanted
+        rows = np.abs(table.astype(np.float64)).sum(axis=1)
+        self.largest_row = float(rows.max(initial=0.0))
+        """The largest sum of a row's magnitudes: no product exceeds it times the vector's largest value."""
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -346,31 +409,37 @@ class Evaluator:
             check_bytes(data, "The input")
             given = Ciphertext._of(self._engine.check(as_seal(data, self.parameters)))
         # What unnamed evaluation keys compute is under a key that nothing names.
-        known = self._engine.known(given.key_id)
-        return Ciphertext(self.parameters, self.plain_modulus, known, given._native)
+        key_id = self._engine.known(given.key_id)
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, given._native, given._known)
 
     def sum(self, ciphertexts: Iterable[Bytes | Ciphertext]) -> Ciphertext:
         """Of one or more, of one scale and level. However many there are, memory does not grow."""
         total: Ciphertext | None = None
+        known = KnownSum()
         for data in stream(ciphertexts, "ciphertexts", "a list of ciphertexts"):
             term = self.load(data)
+            known.add(term._known)
             total = term if total is None else total + term
         if total is None:
             raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return total
+        return total._made(total._native, known.known)
 
     def multiply(self, a: Bytes | Ciphertext, b: Bytes | Ciphertext) -> Ciphertext:
         """The product, relinearized. CKKS: of the scales' product; rescale before going on."""
         first, second = self.load(a), self.load(b)
         if a is b:
             return self.square(first)
-        product = native.multiply(*first._level_with(second))
-        return first._made(native.relinearize(product, self._keys), second)
+        operands = first._level_with(second)
+        known = first._product(second)
+        first._check("The product", known, operands[0].primes, first.scale * second.scale)
+        return first._made(native.relinearize(native.multiply(*operands), self._keys), known, second)
 
     def square(self, a: Bytes | Ciphertext) -> Ciphertext:
         """As multiply, but faster."""
         given = self.load(a)
-        return given._made(native.relinearize(native.square(given._native), self._keys))
+        known = given._product(given)
+        given._check("The square", known, given.primes, given.scale**2)
+        return given._made(native.relinearize(native.square(given._native), self._keys), known)
 
     def rekey_key(self, data: Bytes, *, owner_id: int | None = None) -> RekeyKey:
         """From DeviceKeys.rekey_key. owner_id: of the owner's key, if there are no evaluation keys that name
@@ -406,42 +475,47 @@ class Evaluator:
             advice="give the rekey key of the device that sent it",
         )
         content = native.rekey(given._native, key._native)
-        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content)
+        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content, given._known)
 
     def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
         given = self.load(a)
-        return given._made(native.rescale(given._native, whole(count, "count", 1, 4)))
+        return given._made(native.rescale(given._native, whole(count, "count", 1, 4)), given._known)
 
     def mod_switch(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
-        """To count primes fewer, content and scale unchanged. CKKS: bound is less; what is beyond wraps
-        around."""
+        """To count primes fewer, content and scale unchanged. CKKS: there is less room."""
         given = self.load(a)
         most = len(self.parameters.data_primes)
-        return given._made(native.mod_switch(given._native, whole(count, "count", 1, most)))
+        dropped = whole(count, "count", 1, most)
+        if dropped < given.primes:
+            given._check("What is switched", given._known, given.primes - dropped, given.scale)
+        return given._made(native.mod_switch(given._native, dropped), given._known)
 
     def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
         """Slot i of the result is slot i + step; BFV: in both rows."""
         given = self.load(a)
-        return given._made(native.rotate(given._native, self._step(step), self._keys))
+        return given._made(native.rotate(given._native, self._step(step), self._keys), given._known)
 
     def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
         """Several rotations of one ciphertext, faster than one by one."""
         given = self.load(a)
         checked = [self._step(step) for step in stream(steps, "steps", "a list of whole numbers")]
-        return [given._made(x) for x in native.rotate_hoisted(given._native, checked, self._keys)]
+        turned = native.rotate_hoisted(given._native, checked, self._keys)
+        return [given._made(x, given._known) for x in turned]
 
     def conjugate(self, a: Bytes | Ciphertext) -> Ciphertext:
         """CKKS: complex conjugates. BFV: the rows change places."""
         given = self.load(a)
-        return given._made(native.conjugate(given._native, self._keys))
+        return given._made(native.conjugate(given._native, self._keys), given._known)
 
     def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
         """Slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows. Takes the rotations
         of inner_sum_steps."""
         given = self.load(a)
         checked = whole(count, "count", 1, self.parameters.slots)
-        return given._made(native.inner_sum(given._native, checked, self._keys))
+        known = given._known.times(checked)
+        given._check("The inner sum", known, given.primes, given.scale)
+        return given._made(native.inner_sum(given._native, checked, self._keys), known)
 
     def matmul(self, matrix: Matrix, a: Bytes | Ciphertext) -> Ciphertext:
         """The matrix times the vector in the first slots. CKKS: of the scales' product."""
@@ -449,7 +523,9 @@ class Evaluator:
         given = self.load(a)
         if (matrix.parameters, matrix.plain_modulus) != (self.parameters, self.plain_modulus):
             raise EngineError("The matrix is of another set or scheme: make it for this one.")
-        return given._made(native.multiply_matrix(matrix._native, given._native, self._keys))
+        known = given._known.times(matrix.largest_row)
+        given._check("The product with the matrix", known, given.primes, given.scale * matrix._scale)
+        return given._made(native.multiply_matrix(matrix._native, given._native, self._keys), known)
 
     def polynomial(
         self, a: Bytes | Ciphertext, coefficients: Sequence[float], *, primes_per_level: int = 1
@@ -464,10 +540,21 @@ class Evaluator:
         given = self.load(a)
         if self.plain_modulus:
             reduced = [int(c) % self.plain_modulus for c in _coefficients(coefficients, "biu", "integers")]
-            return given._made(native.evaluate_integer_polynomial(given._native, reduced, self._keys))
+            known = given._known.polynomial(coefficients)
+            given._check("The polynomial", known, given.primes, given.scale)
+            result = native.evaluate_integer_polynomial(given._native, reduced, self._keys)
+            return given._made(result, known)
         checked = whole(primes_per_level, "primes_per_level", 1, 4)
         reals = [float(c) for c in _coefficients(coefficients, "biuf", "real numbers")]
-        return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked))
+        known = given._known.polynomial(reals)
+        levels = (len(reals) - 1).bit_length()
+        if levels * checked < given.primes:  # otherwise the evaluator refuses it
+            for level in range(1, levels):
+                power = Known() if given.largest is None else Known(given.largest ** (1 << level))
+                left = given.primes - level * checked
+                given._check(f"The power {1 << level} of the values", power, left, given.scale)
+            given._check("The polynomial", known, given.primes - levels * checked, given.scale)
+        return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked), known)
 
     def map(
         self,

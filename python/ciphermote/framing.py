@@ -25,10 +25,13 @@ from ciphermote.parameters import ParameterSet
 HEADER_BYTES = 44
 MAGIC = b"CM"
 
-_VERSION = b"\x01"
+_VERSIONS = rb"[\x01\x03]"
+"""Frames, and declarations (declaration.py), which are framed alike."""
+_VERSION_AT, DECLARATION_VERSION = 2, 3
 _START_BYTES = 12
 """Magic, version, five small fields and the parameter set: enough to tell a frame from noise."""
 _CRC_BYTES = 4
+DECLARATION_BYTES = HEADER_BYTES + _CRC_BYTES
 _STEP = 1 << 16
 _POLYNOMIAL = 0x82F63B78
 _ONE = 1 << 31
@@ -58,6 +61,11 @@ def _behind(count: int) -> int:
     return power
 
 
+def is_declaration(head: bytes) -> bool:
+    """Whether a header is that of a declaration, and not of a frame."""
+    return head[: len(MAGIC)] == MAGIC and head[_VERSION_AT : _VERSION_AT + 1] == bytes([DECLARATION_VERSION])
+
+
 @dataclass(frozen=True)
 class Gap:
     """Bytes that are in no whole frame. head: the header where they begin, if a frame was to begin there."""
@@ -83,7 +91,7 @@ class FrameFinder:
     def __init__(self, parameters: ParameterSet) -> None:
         self._params = core_params(parameters)
         identifier = parameters.id.to_bytes(4, "little")
-        self._pattern = re.compile(re.escape(MAGIC + _VERSION) + b".{5}" + re.escape(identifier), re.DOTALL)
+        self._pattern = re.compile(re.escape(MAGIC) + _VERSIONS + b".{5}" + re.escape(identifier), re.DOTALL)
         self._buffer = bytearray()
         self._base = 0  # where in the stream the buffer begins; so are all that follow
         self._searched = 0
@@ -159,8 +167,9 @@ class FrameFinder:
     def _follow(self, start: int) -> None:
         """Note a candidate, if the header at start is a frame's."""
         self._searched = start + 1
+        head = self._bytes(start, start + HEADER_BYTES)
         try:
-            length = _core.frame_length(self._params, self._bytes(start, start + HEADER_BYTES))
+            length = DECLARATION_BYTES if is_declaration(head) else _core.frame_length(self._params, head)
         except Error:
             return
         self._sum_to(start)

@@ -25,12 +25,13 @@ This module plans and computes in the clear; it sees neither keys nor ciphertext
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.arguments import shown
+from ciphermote.bounds import Known
 from ciphermote.errors import ParameterError
 from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.noise import fewest_result_primes, holds_integers
@@ -58,6 +59,11 @@ class LinearPlan:
     score_bound: float
     stride: int
     first_feature: int
+
+    def of(self, reading: Known) -> LinearPlan:
+        """The plan for readings of which this is known, so that the program says what its result holds."""
+        largest = None if reading.largest is None else self.score_bound
+        return replace(self, program=replace(self.program, result=Known(largest)))
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from ciphermote import json_text, number_text, provision, seeded_keys
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.compact import keys as compact_keys
+from ciphermote.declaration import split
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
     MOST_FRAMES_BYTES,
@@ -213,16 +214,17 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
             "again."
         )
     parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
-    first, _ = parse_frame(data, parameters)
+    _, frames = split(data)
+    first, _ = parse_frame(frames, parameters)
     reader = FrameReader(parameters, first.set.key_id, plain_modulus=first.set.plain_modulus)
     receptions = [reader.feed(data), reader.finish()]
-    sets = [frames for reception in receptions for frames in reception.sets]
+    sets = [found for reception in receptions for found in reception.sets]
     faults = [str(reception.fault) for reception in receptions if reception.fault]
     rows = [
         ("what", f"frames: {count_of(len(sets), 'whole reading')}"),
         _set_row(parameters),
         ("key id", f"{first.set.key_id:016x}"),
-        *((f"reading {frames.header.counter}", _reading(frames)) for frames in sets[:_MOST_READINGS]),
+        *((f"reading {found.header.counter}", _reading(found)) for found in sets[:_MOST_READINGS]),
     ]
     if len(sets) > _MOST_READINGS:
         rows.append(("", f"and {len(sets) - _MOST_READINGS} more"))
@@ -232,7 +234,9 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
 def _reading(frames: FrameSet) -> str:
     head = frames.header
     seed = f"symmetric, {XOF_NAMES[head.xof]} seed" if head.xof else "asymmetric"
-    return f"{seed}, {head.scale_or_modulus}, {count_of(head.primes, 'prime')}, {frames.frame_bytes:,} bytes"
+    bound = "" if frames.largest is None else f", values up to {frames.largest:g}"
+    primes = count_of(head.primes, "prime")
+    return f"{seed}, {head.scale_or_modulus}{bound}, {primes}, {frames.frame_bytes:,} bytes"
 
 
 def _seal(data: bytes, parameters: ParameterSet | None) -> Rows:

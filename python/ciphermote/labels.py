@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The label that follows SEAL's bytes in a file: which key, parameter set, scheme, and scale or plain modulus
-they are of, and which model's scores they hold.
+they are of, which model's scores they hold, and what is known of the values in them (bounds.py).
 
 SEAL's own bytes name no key, and mixed keys compute and decrypt to noise without a word. SEAL reads as many
 bytes as an object's header says and leaves the rest alone, so an object with its label loads into SEAL as it
@@ -11,18 +11,25 @@ digest finds accidents; against attackers it proves nothing. docs/wire-format.md
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
+from ciphermote.bounds import UNKNOWN, Known
 from ciphermote.errors import FrameError, MismatchError
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 
-LABEL_BYTES = 68
+LABEL_BYTES = 84
 
 _MAGIC = b"CMLB"
-_VERSION = 2
-_FIELDS = struct.Struct("<4sBBBBIQ8sQ")
+_VERSION = 3
+_FIELDS = struct.Struct("<4sBBBBIQ8sQdd")
+_OLDER_VERSION = 2
+_OLDER_FIELDS = struct.Struct("<4sBBBBIQ8sQ")
+_FRESH = 1
+"""The flag of what nothing but encryption made."""
 _DIGEST_BYTES = 32
 _SEAL_MAGIC = b"\x5e\xa1"
 _SEAL_HEADER_BYTES = 16
@@ -47,8 +54,11 @@ _SCHEME_NAMES = {SCHEME_BFV: "BFV", SCHEME_CKKS: "CKKS"}
 
 @dataclass(frozen=True)
 class Label:
-    """scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS. model_id: of the model
-    whose scores a ciphertext holds (LinearModel.id); None if it holds none's."""
+    """What a label says.
+
+    scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS. model_id: of the model whose
+    scores a ciphertext holds (LinearModel.id); None if it holds none's. known: of a ciphertext's values.
+    """
 
     kind: Kind
     scheme: int
@@ -57,6 +67,7 @@ class Label:
     scale: float = 0.0
     plain_modulus: int = 0
     model_id: int | None = None
+    known: Known = UNKNOWN
 
     def _pack(self) -> bytes:
         value = struct.pack("<Q", self.plain_modulus) if self.plain_modulus else struct.pack("<d", self.scale)
@@ -65,11 +76,13 @@ class Label:
             _VERSION,
             self.kind,
             self.scheme,
-            0,
+            _FRESH if self.known.fresh else 0,
             self.parameters_id,
             self.key_id,
             value,
             self.model_id or 0,
+            _or_nan(self.known.largest),
+            _or_nan(self.known.error),
         )
 
     def check(self, kind: Kind, parameters: ParameterSet, scheme: int, plain_modulus: int) -> None:
@@ -115,19 +128,33 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
     tail = bytes(view[size : size + LABEL_BYTES + 1])
     if not tail.startswith(_MAGIC):
         return view, None
-    seal, fields = view[:size], tail[: _FIELDS.size]
-    if tail[len(_MAGIC) : len(_MAGIC) + 1] != bytes([_VERSION]):
+    version = tail[len(_MAGIC)] if len(tail) > len(_MAGIC) else None
+    if version not in (_VERSION, _OLDER_VERSION):
         raise _other_version()
-    if len(tail) != LABEL_BYTES or tail[_FIELDS.size :] != _digest(seal, fields):
+    layout = _FIELDS if version == _VERSION else _OLDER_FIELDS
+    seal, fields = view[:size], tail[: layout.size]
+    if len(tail) != layout.size + _DIGEST_BYTES or tail[layout.size :] != _digest(seal, fields):
         raise FrameError(
             "The label behind SEAL's bytes is damaged, or is another object's: have the file sent again."
         )
-    _, _, kind, scheme, zero, parameters_id, key_id, value, model_id = _FIELDS.unpack(fields)
-    if zero or kind not in _NAMES or scheme not in _SCHEME_NAMES or (model_id and kind != Kind.CIPHERTEXT):
+    return seal, _label(layout.unpack(fields))
+
+
+def _label(fields: tuple[Any, ...]) -> Label:
+    """A label of its fields. FrameError if one of them is none that this package writes."""
+    _, version, kind, scheme, flags, parameters_id, key_id, value, model_id, *measures = fields
+    of_ciphertext = kind == Kind.CIPHERTEXT
+    if (
+        kind not in _NAMES
+        or scheme not in _SCHEME_NAMES
+        or flags & ~(_FRESH if version == _VERSION and of_ciphertext else 0)
+        or (model_id and not of_ciphertext)
+    ):
         raise _other_version()
+    largest, error = (_known_number(number, of_ciphertext) for number in measures or (math.nan, math.nan))
     scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
     is_bfv = scheme == SCHEME_BFV
-    return seal, Label(
+    return Label(
         Kind(kind),
         scheme,
         parameters_id,
@@ -135,7 +162,24 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
         0.0 if is_bfv else scale,
         plain_modulus if is_bfv else 0,
         model_id or None,
+        Known(largest, error, fresh=bool(flags & _FRESH)),
     )
+
+
+def _or_nan(number: float | None) -> float:
+    return math.nan if number is None else number
+
+
+def _known_number(number: float, of_ciphertext: bool) -> float | None:
+    """None for a NaN, which stands for what is not known."""
+    if math.isnan(number):
+        return None
+    if number < 0 or math.isinf(number) or not of_ciphertext:
+        raise FrameError(
+            f"The label behind SEAL's bytes says {number!r} where a bound or an error stands: the file is "
+            "damaged or hostile, so drop it."
+        )
+    return number
 
 
 def _other_version() -> FrameError:

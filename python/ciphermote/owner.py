@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ciphermote.arguments import each, flag, instance, modulus, whole
 from ciphermote.bfv import Places
+from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.decryption import Numbers, decrypt
@@ -50,11 +51,15 @@ class Owner:
         rotations: Iterable[int] = (),
         conjugation: bool = False,
         relin: bool | None = None,
+        largest: float = DEFAULT_LARGEST,
+        summed: int = DEFAULT_SUMMED,
         progress: Progress | None = None,
     ) -> Owner:
         """New keys from the system's randomness.
 
-        parameters: a set, or the name of a built-in one (`ciphermote params` lists them). model: make the
+        parameters: a set, or the name of a built-in one (`ciphermote params` lists them). largest: the
+        largest |value| that any reading under these keys may hold; it is public, and values beyond it are
+        refused. summed: how many readings a sum must have room for. Both choose the scale. model: make the
         Galois keys that scoring with it needs. rotations: and those for rotations to the left by so many
         slots (negative: to the right). conjugation: and that of complex slots. relin: and the key for
         products of ciphertexts; None: if the set can. progress: called with (keys made, keys in all).
@@ -67,7 +72,12 @@ class Owner:
         relin = None if relin is None else flag(relin, "relin")
         return cls(
             KeyContents.make(
-                chosen, galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
+                chosen,
+                galois_steps=steps,
+                conjugation=conjugation,
+                relin=relin,
+                readings=Readings(largest, summed),
+                progress=progress,
             )
         )
 
@@ -93,17 +103,22 @@ class Owner:
         rotations: Iterable[int] = (),
         conjugation: bool = False,
         relin: bool = False,
+        largest: float | None = None,
+        summed: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Add evaluation keys, with generate's arguments. The pair stays the same, and with it all devices. A
-        directory saved before has them after KeyStore.extend (`ciphermote extend`). ParameterError if nothing
-        is asked for."""
+        """Add evaluation keys, or declare larger readings, with generate's arguments. The pair stays the
+        same, and with it all devices. A directory saved before has them after KeyStore.extend (`ciphermote
+        extend`). ParameterError if nothing is asked for."""
         steps = _steps(model, rotations, self.parameters)
         conjugation, relin = flag(conjugation, "conjugation"), flag(relin, "relin")
-        if not (steps or conjugation or relin):
-            raise ParameterError("No keys are asked for: give model, rotations, conjugation or relin.")
+        readings = self.readings.declared(largest, summed)
+        if not (steps or conjugation or relin or readings):
+            raise ParameterError(
+                "Nothing is asked for: give model, rotations, conjugation, relin, largest or summed."
+            )
         self._contents = self._contents.extended(
-            galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
+            galois_steps=steps, conjugation=conjugation, relin=relin, readings=readings, progress=progress
         )
 
     @property
@@ -114,6 +129,12 @@ class Owner:
     def key_id(self) -> int:
         """The pair's name, 64 bits: frames and labels carry it."""
         return self._contents.key_id
+
+    @property
+    def readings(self) -> Readings:
+        """What is declared of all that is encrypted under these keys: the largest |value|, and how many are
+        added up."""
+        return self._contents.readings
 
     @property
     def rotations(self) -> tuple[int, ...]:
@@ -127,7 +148,8 @@ class Owner:
     @property
     def public_key(self) -> PublicKey:
         """For whoever encrypts without a secret."""
-        return PublicKey(self.parameters, self.key_id, device_residues(self._contents.public_key()))
+        residues = device_residues(self._contents.public_key())
+        return PublicKey(self.parameters, self.key_id, residues, self.readings)
 
     @property
     def evaluation_keys(self) -> EvaluationKeys:

@@ -34,9 +34,6 @@ MOST_SLOTS = max(max(bounds) for bounds in SECURITY_BOUNDS.values()) // 2
 MAX_LOG2_SCALE = 60
 """Devices encrypt at scales of 2^1 to 2^60, and at no larger one than the data primes have room for."""
 
-DEFAULT_LOG2_SCALE = 25
-"""Noise is some 2^-17 of a slot then, and three primes leave room for a product."""
-
 MAX_PRIME_BITS = 27
 """Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
 
@@ -120,11 +117,6 @@ class ParameterSet:
     def log2_scales(self) -> range:
         """The powers of two at which devices encrypt CKKS's values."""
         return range(1, min(MAX_LOG2_SCALE, self.data_modulus.bit_length() - 1) + 1)
-
-    @property
-    def default_log2_scale(self) -> int:
-        """Of CKKS where nobody names a scale: 2^25, or what leaves room for values below 2^7."""
-        return min(DEFAULT_LOG2_SCALE, self.data_modulus.bit_length() - 1 - 9)
 
     @property
     def slots(self) -> int:

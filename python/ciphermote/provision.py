@@ -47,7 +47,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
-from ciphermote.arguments import shown, whole
+from ciphermote.arguments import whole
+from ciphermote.bounds import DEFAULT_LARGEST, check_largest, float32_above
 from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyPair, SecretKey
@@ -57,9 +58,6 @@ from ciphermote.roots import c_root_tables
 from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TAG_KEY_BYTES, TagKeys
 
 DEVICE_SECRET_BYTES = 32
-
-DEFAULT_LARGEST = 100.0
-"""What no |value| of a device is beyond where nobody declares it."""
 
 _MAGIC = b"CMPV"
 _VERSION, _WITHOUT_LARGEST = 2, 1
@@ -105,7 +103,8 @@ class Provision:
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
     form, for asymmetric encryption, or None. plain_moduli: those that BFV shall batch with at its fastest.
     identity: whose tags its frames have; None: it sends frames without. largest: the bound on |value| that is
-    declared for the device, as a float32; it refuses values beyond.
+    declared for the device, as a float32; it refuses values beyond. log2_scale: of CKKS's readings, to which
+    all of one owner's devices keep; None: the device's program chooses.
     MismatchError if the secret key is of another set or key; ParameterError for a largest that is not above 0
     and finite.
     """
@@ -118,6 +117,7 @@ class Provision:
     plain_moduli: tuple[int, ...] = ()
     identity: Identity | None = None
     largest: float = DEFAULT_LARGEST
+    log2_scale: int | None = None
 
     @property
     def tag_keys(self) -> TagKeys | None:
@@ -127,7 +127,7 @@ class Provision:
         return TagKeys.derive(self.device_secret, self.key_id, self.identity.device, self.identity.epoch)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", checked_largest(self.largest))
+        object.__setattr__(self, "largest", float32_above(check_largest(self.largest)))
         if self.secret_key is None:
             return
         if self.secret_key.parameters != self.parameters:
@@ -155,11 +155,12 @@ def provision(
     public: bool = False,
     plain_moduli: Sequence[int] = (),
     identity: Identity | None = None,
-    largest: float = DEFAULT_LARGEST,
+    largest: float | None = None,
 ) -> Provision:
     """Draw a new device's secret and take the keys it shall have. largest: the bound on |value| that is
-    declared for it. KeyFileError if a key cannot be read, or none is asked for; ParameterError for a plain
-    modulus without slots, or a largest that is no bound."""
+    declared for it; None: the one that the keys declare, which it may not exceed. KeyFileError if a key
+    cannot be read, or none is asked for; ParameterError for a plain modulus without slots, or such a
+    largest."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
@@ -172,24 +173,8 @@ def provision(
         device_residues(keys.public_key()) if public else None,
         tuple(plain_moduli),
         identity,
-        largest,
-    )
-
-
-def checked_largest(largest: float) -> float:
-    """The float32 that is no smaller: devices hold no more digits. ParameterError unless it is above 0 and
-    finite."""
-    try:
-        with np.errstate(over="ignore"):
-            rounded = np.float32(largest)
-            if float(rounded) < float(largest):
-                rounded = np.nextafter(rounded, np.float32(np.inf))
-        if 0 < rounded < np.inf and not isinstance(largest, bool | np.bool_):
-            return float(rounded)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ParameterError(
-        f"The largest value (--largest) is {shown(largest)}: give a number above 0 that no |value| is beyond."
+        keys.readings.of_device(largest),
+        keys.readings.log2_scale(parameters),
     )
 
 
@@ -213,10 +198,10 @@ def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) ->
 def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
     """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
     cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0,
-    CM_PROVISIONED_N, and CM_PROVISIONED_LARGEST, the bound on |value|. With an identity,
-    CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH,
-    cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key. Include it in one C
-    file. command: what it says it was written by.
+    CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and CM_PROVISIONED_LOG2_SCALE, CKKS's
+    scale. With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
+    CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
+    Include it in one C file. command: what it says it was written by.
     """
     p = provisioned
     built_in = p.parameters in BUILTIN
@@ -235,6 +220,7 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
         "",
         f"#define CM_PROVISIONED_N {p.parameters.n}",
         f"#define CM_PROVISIONED_LARGEST {p.largest!r}f",
+        *([] if p.log2_scale is None else [f"#define CM_PROVISIONED_LOG2_SCALE {p.log2_scale}"]),
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
         f"#define CM_PROVISIONED_TAGGED {int(p.identity is not None)}",
@@ -476,7 +462,7 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
 
 def _parse_largest(largest: float) -> float:
     try:
-        return checked_largest(largest)
+        return check_largest(largest)
     except ParameterError as error:
         raise KeyFileError(f"The provisioning blob is damaged. {error}") from None
 

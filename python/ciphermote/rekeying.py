@@ -18,7 +18,6 @@ from ciphermote.errors import FrameError, MismatchError
 from ciphermote.keys.making import SecretKey, make_rekey_key
 from ciphermote.parameters import ParameterSet
 from ciphermote.provision import (
-    DEFAULT_LARGEST,
     Identity,
     Provision,
     check_plain_moduli,
@@ -40,7 +39,12 @@ class DeviceKeys:
         names no pair."""
         if owner.key_id is None:
             raise MismatchError("The owner's secret key names no pair: load it with its directory of keys.")
-        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id(), of_device=True)
+        device = replace(
+            SecretKey.generate(owner.parameters),
+            key_id=_new_key_id(),
+            of_device=True,
+            readings=owner.readings,
+        )
         assert device.key_id is not None
         key = make_rekey_key(owner, device)
         keys = SeededKeys(owner.parameters, KeyKind.REKEY, owner.key_id, {0: key}, device.key_id)
@@ -50,15 +54,18 @@ class DeviceKeys:
         self,
         plain_moduli: Sequence[int] = (),
         identity: Identity | None = None,
-        largest: float = DEFAULT_LARGEST,
+        largest: float | None = None,
     ) -> Provision:
-        """What the device gets, with a new device secret. ParameterError for a modulus without slots, or a
-        largest that is no bound."""
+        """What the device gets, with a new device secret. largest: the bound on |value| that is declared for
+        it; None: the owner's, which it may not exceed. ParameterError for such a largest, or a modulus
+        without slots."""
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
+        bound = self.secret_key.readings.of_device(largest)
         secret, moduli = new_device_secret(), tuple(plain_moduli)
-        return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity, largest)
+        scale = self.secret_key.readings.log2_scale(parameters)
+        return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity, bound, scale)
 
 
 def read_rekey_key(data: Bytes, parameters: ParameterSet, owner_id: int) -> SeededKeys:

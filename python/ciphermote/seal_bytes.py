@@ -21,6 +21,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from ciphermote.bounds import UNKNOWN, Known
 from ciphermote.errors import FrameError
 from ciphermote.labels import Kind, Label, attach, detach
 from ciphermote.parameters import ParameterSet
@@ -115,6 +116,7 @@ class SealCiphertext:
     primes: the residues per coefficient. residues: uint32 [size, primes, n], each below its prime; with a
     seed, [1, primes, n], for the seed (its type and 64 bytes) stands in place of the second polynomial.
     key_id: of its key, or None if nothing names it. model_id: of the model whose scores it holds, or None.
+    known: what is known of the values in it.
     """
 
     parms: ParameterSet
@@ -127,6 +129,7 @@ class SealCiphertext:
     plain_modulus: int = 0
     key_id: int | None = None
     model_id: int | None = None
+    known: Known = UNKNOWN
 
     @property
     def size(self) -> int:
@@ -535,7 +538,7 @@ def read_ciphertext(
             f"The ciphertext has scale {ciphertext.scale:.6g} and its label says {label.scale:.6g}: have it "
             "sent again."
         )
-    return replace(ciphertext, key_id=label.key_id, model_id=label.model_id)
+    return replace(ciphertext, key_id=label.key_id, model_id=label.model_id, known=label.known)
 
 
 def read_public_key(
@@ -755,19 +758,21 @@ def _labelled(
     thing: SealCiphertext | SealRelinKeys | SealGaloisKeys,
     scale: float = 0.0,
     model_id: int | None = None,
+    known: Known = UNKNOWN,
 ) -> bytes:
     """SEAL's bytes, and their label if the thing's key is known."""
     if thing.key_id is None:
         return seal
-    label = Label(kind, thing.scheme, thing.parms.id, thing.key_id, scale, thing.plain_modulus, model_id)
-    return attach(seal, label)
+    of = thing.parms.id, thing.key_id
+    return attach(seal, Label(kind, thing.scheme, *of, scale, thing.plain_modulus, model_id, known))
 
 
 def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
     or seed is wrong."""
     scale = ciphertext.scale if ciphertext.scheme == Scheme.CKKS else 0.0
-    return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale, ciphertext.model_id)
+    of = scale, ciphertext.model_id, ciphertext.known
+    return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, *of)
 
 
 def write_public_key(key: SealPublicKey) -> bytes:

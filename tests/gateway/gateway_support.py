@@ -31,6 +31,8 @@ __all__ = ["SECONDS", "Broker", "Server", "free_port", "serving", "wait_until"]
 
 SET = "n2048_q26_p27"
 LOG2_SCALE = 15
+LARGEST = 10.0
+"""What no |value| of a device is beyond, unless a test says otherwise: 51 of them have room at this scale."""
 
 
 @cache
@@ -61,7 +63,9 @@ def define_full(owner: httpx.Client, name: str, keys: Owner, **more: Any) -> Non
     accepted(owner.put(f"/v1/fleets/{name}", json=definition))
 
 
-def enrolment(tag_keys: TagKeys, key_id: int, epoch: int = 1, largest_value: int = 0) -> dict[str, Any]:
+def enrolment(
+    tag_keys: TagKeys, key_id: int, epoch: int = 1, largest_value: float = LARGEST
+) -> dict[str, Any]:
     return {
         "epoch": epoch,
         "key_id": f"{key_id:016x}",
@@ -90,8 +94,10 @@ class FullDevice:
         own: SecretKey | None = None,
         log2_scale: int | None = None,
         plain_modulus: int = 0,
+        largest: float = LARGEST,
     ) -> None:
         """public: encrypts under the owner's public key; own: under a secret key of its own."""
+        self._largest = largest
         self.keys, self.number, self.epoch = keys, number, epoch
         self.secret = os.urandom(32)
         self._key = own or keys.secret_key
@@ -123,10 +129,10 @@ class FullDevice:
         params, keys = core_params(self.keys.parameters), self.keys
         if self._plain_modulus:
             integers = np.asarray(values, dtype=np.uint32)
-            options = (3, integers, self._plain_modulus, 1, 32, True, "frames")
+            options = (3, integers, self._plain_modulus, 1, 32, True, "frames", int(self._largest))
             return self._device.encrypt_bfv_symmetric(params, self._key.packed, self.key_id, *options)
         numbers = np.asarray(values, dtype=np.float32)
-        real = (numbers, self._log2_scale, 31, False, 0, "frames")
+        real = (numbers, self._log2_scale, 31, False, 0, "frames", self._largest)
         if self._public:
             residues = keys.public_key.residues.reshape(-1)
             return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)
@@ -134,7 +140,7 @@ class FullDevice:
 
     def enroll(self, owner: httpx.Client, fleet: str) -> FullDevice:
         path = f"/v1/fleets/{fleet}/devices/{self.number}"
-        accepted(owner.put(path, json=enrolment(self.tag_keys, self.key_id, self.epoch)))
+        accepted(owner.put(path, json=enrolment(self.tag_keys, self.key_id, self.epoch, self._largest)))
         return self
 
     def receipt(self, response: httpx.Response) -> Receipt:

@@ -18,6 +18,7 @@ from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.core import core_params
 from gateway_support import (
+    SET,
     FullDevice,
     PacketDevice,
     Server,
@@ -199,7 +200,7 @@ def test_devices_with_keys_of_their_own(server: Server) -> None:
     define_full(owner, "own", keys, own_keys=True)
     for number in (1, 2):
         made = keys.device_keys()
-        device = FullDevice(keys, number, own=made.secret_key).enroll(owner, "own")
+        device = FullDevice(keys, number, own=made.secret_key, largest=40).enroll(owner, "own")
         sender = Sender(server, "own", device)
         sender.send([number, 10.0])
         sender.send([number, 20.0])
@@ -257,7 +258,7 @@ def test_streams_late_data_and_replay(server: Server) -> None:
 def test_a_device_weighs_no_more_than_it_may(server: Server) -> None:
     owner, keys = server.owner(), full_owner()
     define_full(owner, "bound", keys, windows_per_hour=60)
-    sender = Sender(server, "bound", FullDevice(keys, 1).enroll(owner, "bound"))
+    sender = Sender(server, "bound", FullDevice(keys, 1, largest=60).enroll(owner, "bound"))
     for value in range(60):
         sender.send([value])
     response = sender.client.post("/v1/fleets/bound/deliveries", content=sender.device.encrypt([1.0]))
@@ -266,6 +267,25 @@ def test_a_device_weighs_no_more_than_it_may(server: Server) -> None:
     job, (result,) = run_job(owner, "bound", {"kind": "sum", "per_device": 2})
     assert job["result"]["windows"] == 2
     np.testing.assert_allclose(keys.decrypt(result)[:1], [1.0], atol=0.1)
+
+
+def test_a_job_whose_result_could_outgrow_the_modulus_is_refused(
+    server: Server,
+) -> None:
+    """Two windows of at most 250 have room at the fleet's scale, and a third would not, whatever it holds."""
+    owner, keys = server.owner(), full_owner()
+    define_full(owner, "wide", keys)
+    for number in (1, 2, 3):
+        device = FullDevice(keys, number, largest=250).enroll(owner, "wide")
+        Sender(server, "wide", device).send([80.0])
+    for kind in ("sum", "mean"):
+        _, (result,) = run_job(owner, "wide", {"kind": kind, "devices": [1, 3]})
+        np.testing.assert_allclose(keys.decrypt(result)[:1], [160.0], atol=0.2)
+        job, _ = run_job(owner, "wide", {"kind": kind})
+        assert job["state"] == "failed"
+        assert (
+            f"The {kind} of 3 windows may reach 750, and a ciphertext of {SET} with" in job["error"]
+        )
 
 
 def test_jobs_outlive_their_workers(tmp_path: Path) -> None:
@@ -312,7 +332,7 @@ def _worker(server: Server) -> int:
 def test_a_fleet_of_integers(server: Server) -> None:
     owner, keys = server.owner(), full_owner()
     define_full(owner, "integers", keys, plain_modulus=12289)
-    device = FullDevice(keys, 1, plain_modulus=12289).enroll(owner, "integers")
+    device = FullDevice(keys, 1, plain_modulus=12289, largest=30).enroll(owner, "integers")
     sender = Sender(server, "integers", device)
     for values in ([1, 2, 3], [10, 20, 30]):
         sender.send(values)

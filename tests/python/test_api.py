@@ -32,6 +32,7 @@ from ciphermote import (
 )
 from ciphermote.adapter import parse_frame, read_sets
 from ciphermote.adviser import predicted_fresh_rms
+from ciphermote.declaration import split
 from ciphermote.errors import EngineError, Error, FrameError, KeyFileError
 from ciphermote.keys import GALOIS_FILE, MANIFEST_FILE, SECRET_FILE, KeyStore
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
@@ -108,11 +109,17 @@ def test_parameters_and_adviser_do_without_the_compiled_extension() -> None:
 @pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.name)
 @both_keys
 def test_values_come_back_in_every_set_with_nothing_said(parameters: ParameterSet, kind: str) -> None:
+    """Room for a thousand readings of 100 leaves nothing of one under the smallest public keys."""
     own = Owner.generate(parameters, relin=False)
-    found = own.decrypt(encrypt(REALS, key_of(own, kind)))
-    assert found.shape == (parameters.slots,)
+    frames = encrypt(REALS, key_of(own, kind))
     key: Any = {"secret": "symmetric", "public": "asymmetric"}[kind]
-    sigma = predicted_fresh_rms(parameters, parameters.default_log2_scale, key)
+    if parameters.n < 4096 and kind == "public":
+        with pytest.raises(ValueRangeError, match="leaves nothing of them"):
+            own.decrypt(frames)
+        return
+    found = own.decrypt(frames)
+    assert found.shape == (parameters.slots,)
+    sigma = predicted_fresh_rms(parameters, own.readings.log2_scale(parameters), key)
     assert np.abs(found[:4] - REALS).max() < 14 * sigma  # under the public key, tails are exponential
 
 
@@ -127,7 +134,7 @@ def test_real_numbers_of_any_kind_are_taken(owner: Owner, dtype: type) -> None:
 def test_float64_keeps_31_bits_of_the_largest(owner: Owner) -> None:
     """float32 would lose the 2^-15 here."""
     values = np.array([1000 + 2.0**-15, -1000.0])
-    found = owner.decrypt(encrypt(values, owner.secret_key, log2_scale=45))
+    found = owner.decrypt(encrypt(values, owner.secret_key, largest=1001, log2_scale=45))
     assert np.abs(found[:2] - values).max() < 2.0**-20
 
 
@@ -167,7 +174,7 @@ def test_frames_are_what_a_device_sends(owner: Owner, xof: Any) -> None:
 
 def test_no_two_encryptions_share_a_number_or_a_seed(owner: Owner) -> None:
     streams = [encrypt([1.0], owner.secret_key) for _ in range(20)]
-    heads = [parse_frame(frames, owner.parameters) for frames in streams]
+    heads = [parse_frame(split(frames)[1], owner.parameters) for frames in streams]
     counters = [head.set.counter for head, _ in heads]
     assert counters == sorted(set(counters))
     sets = read_sets(streams, owner.parameters, owner.key_id)
@@ -182,9 +189,17 @@ def with_option(owner: Owner, values: Any, **options: Any) -> bytes:
     ("values", "options", "kind", "status"),
     [
         ([1e6], {"log2_scale": 60}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([100.1], {}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([-80, 80 + 61j], {}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([101], {"plain_modulus": T}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([1.0], {"largest": 0}, ParameterError, None),
+        ([1.0], {"largest": np.inf}, ParameterError, None),
+        ([1.0], {"largest": "100"}, ParameterError, None),
+        ([1], {"largest": T, "plain_modulus": T}, ParameterError, None),
+        ([1.0], {"largest": 1e6, "log2_scale": 60}, ValueRangeError, None),
         ([np.nan], {}, ValueRangeError, "CM_ERR_NOT_FINITE"),
         ([np.inf, 1.0], {}, ValueRangeError, "CM_ERR_NOT_FINITE"),
-        ([1e300], {}, ValueRangeError, None),
+        ([1e300], {}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
         ([1.0] * 2049, {}, ValueRangeError, "CM_ERR_TOO_MANY"),
         ([], {}, ValueRangeError, None),
         ([[1.0]], {}, ValueRangeError, None),
@@ -318,6 +333,7 @@ def test_a_set_of_ones_own_is_named_or_comes_with_keys() -> None:
 def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
     real, whole = encrypt(REALS, owner.public_key), encrypt(INTEGERS, owner.public_key, plain_modulus=T)
     odd = encrypt(INTEGERS, owner.public_key, plain_modulus=1000)
+    _, undeclared = split(whole)
     keys = owner.evaluation_keys
     stranger = encrypt(REALS, Owner.generate(relin=False).public_key)
     cases: list[tuple[type[Error], str, Any]] = [
@@ -327,7 +343,9 @@ def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
         (ParameterError, "one at a time", lambda: compute(MODEL, [real, real], keys, bound=60)),
         (ParameterError, "2 weights are given for 1", lambda: compute(WeightedSum([1, 2]), real, bound=60)),
         (ParameterError, "or all 0", lambda: compute(WeightedSum([0]), real, bound=60)),
-        (ParameterError, "Weights need a bound", lambda: compute(WeightedSum([1]), whole)),
+        (ParameterError, "Weights need a bound", lambda: compute(WeightedSum([1]), undeclared)),
+        (ValueRangeError, "may reach", lambda: compute(Sum(), [whole] * 410)),
+        (ParameterError, "leave bound out", lambda: compute(Program((), ()), real, keys, bound=60)),
         (ParameterError, "not integers", lambda: compute(WeightedSum([0.5]), whole, bound=60)),
         (ParameterError, "Scores reach", lambda: compute(WeightedSum([1000]), whole, bound=60)),
         (ParameterError, "Batching", lambda: compute(WeightedSum([1]), odd, bound=60)),

@@ -342,6 +342,7 @@ def test_the_owner_decrypts_what_devices_may_encrypt_under_the_smallest_public_k
     for counter in range(24):
         sent = ciphermote.encrypt(
             *(values, owner.public_key),
+            largest=plain_modulus - 1,
             plain_modulus=plain_modulus,
             places="coefficients",
             counter=counter,

@@ -14,7 +14,7 @@ from ciphermote import Ciphertext, Evaluator, Matrix, Mean, Owner, Sum, _owner, 
 from ciphermote import _evaluator as native
 from ciphermote.choices import EngineName
 from ciphermote.computation import EvaluationKeys
-from ciphermote.errors import EngineError, Error, FrameError, MismatchError, ParameterError
+from ciphermote.errors import EngineError, Error, FrameError, MismatchError, ParameterError, ValueRangeError
 from ciphermote.evaluator import inner_sum_steps
 from ciphermote.hosted import context_of
 from ciphermote.labels import detach
@@ -40,11 +40,13 @@ def evaluator(t: int = 0) -> Evaluator:
 
 
 def real(values: NDArray[np.float64]) -> Ciphertext:
-    return evaluator().load(encrypt(values, owner().secret_key))
+    return evaluator().load(encrypt(values, owner().secret_key, largest=1))
 
 
 def whole(values: NDArray[np.int64]) -> Ciphertext:
-    return evaluator(T).load(encrypt(values, owner().secret_key, plain_modulus=T))
+    """For arithmetic modulo T that is meant to wrap."""
+    frames = encrypt(values, owner().secret_key, largest=T - 1, plain_modulus=T)
+    return evaluator(T).load(frames).without_bound()
 
 
 def close(found: Ciphertext, truth: NDArray[np.float64], most: float = 2e-3) -> bool:
@@ -84,7 +86,7 @@ def test_real_numbers() -> None:
     for step, found in zip((1, -1, 12), e.rotate_many(x, (1, -1, 12)), strict=True):
         assert close(found, np.roll(X, -step))
     assert close(e.conjugate(x), X) and close(e.mod_switch(x, 5), X)
-    assert close(e.sum([x, bytes(y), encrypt(Y, owner().secret_key)]), X + 2 * Y)
+    assert close(e.sum([x, bytes(y), encrypt(Y, owner().secret_key, largest=1)]), X + 2 * Y)
     assert all(
         close(found, row + 1) for found, row in zip(e.map(lambda c: c + 1, [x, y]), (X, Y), strict=True)
     )
@@ -182,7 +184,7 @@ def test_polynomials_take_the_fewest_levels(degree: int) -> None:
     coefficients = random.uniform(-1, 1, degree + 1)
     if degree > 4:
         coefficients[random.integers(0, degree, 3)] = 0
-    x = e.load(encrypt(X, owner().secret_key, log2_scale=26))
+    x = e.load(encrypt(X, owner().secret_key, largest=1, log2_scale=26))
     found = e.polynomial(x, list(coefficients))
     assert x.primes - found.primes == math.ceil(math.log2(degree + 1))
     assert found.scale == pytest.approx(x.scale, rel=1e-12)
@@ -228,7 +230,9 @@ def check_polynomial(keys: Owner, log2_scale: int, degree: int, primes_per_level
     random = np.random.default_rng(degree)
     p = keys.parameters
     numbers = np.concatenate([[0.9, 0.5, 1.0, -1.0], random.uniform(-1, 1, p.slots - 4)])
-    x = Evaluator(keys.evaluation_keys).load(encrypt(numbers, keys.secret_key, log2_scale=log2_scale))
+    x = Evaluator(keys.evaluation_keys).load(
+        encrypt(numbers, keys.secret_key, largest=1, log2_scale=log2_scale)
+    )
     numbers = keys.decrypt(bytes(x)).astype(np.float64)  # with the encoding's error, 3e-10 at large scales
     pure, mixed = np.zeros(degree + 1), random.uniform(-1, 1, degree + 1)
     pure[-1] = 0.2  # the result has room for values below 1/4 where 2^26 is all that is left at 2^26
@@ -249,7 +253,7 @@ def check_polynomial(keys: Owner, log2_scale: int, degree: int, primes_per_level
 def test_polynomials_at_a_scale_that_no_integer_brings_to_a_prime() -> None:
     keys = with_relin("n8192_q26x7_p27")
     numbers = np.random.default_rng(1).choice([-1.0, 0.9, 1.0], keys.parameters.slots)
-    frames = encrypt(numbers, keys.secret_key, log2_scale=24)
+    frames = encrypt(numbers, keys.secret_key, largest=1, log2_scale=24)
     e = Evaluator(keys.evaluation_keys)
     mean = e.load(compute(Mean(), [frames] * 3))  # at 3/4 of a prime
     found = e.polynomial(mean, [0] * 31 + [1])
@@ -264,7 +268,7 @@ def test_polynomials_at_scales_without_room_are_refused_in_their_own_words() -> 
     e = Evaluator(keys.evaluation_keys)
 
     def at(log2_scale: int) -> Ciphertext:
-        return e.load(encrypt([0.5], keys.secret_key, log2_scale=log2_scale))
+        return e.load(encrypt([0.5], keys.secret_key, largest=0.5, log2_scale=log2_scale))
 
     for log2_scale, degree, primes, words in (
         (40, 2, 1, r"polynomial's power 2 would have the scale 2\^54.* divides by 2\^2.*more primes a level"),
@@ -282,7 +286,7 @@ def test_polynomials_at_scales_without_room_are_refused_in_their_own_words() -> 
 
 def test_polynomials_by_pairs_of_primes() -> None:
     e = evaluator()
-    x = e.load(encrypt(X, owner().secret_key, log2_scale=52))
+    x = e.load(encrypt(X, owner().secret_key, largest=1, log2_scale=52))
     found = e.polynomial(x, [0.25, -1, 0.5, 2], primes_per_level=2)
     assert (x.primes, found.primes) == (7, 3)
     assert close(found, 0.25 - X + X**2 / 2 + 2 * X**3, 1e-6)
@@ -304,7 +308,7 @@ def test_without_slots_nothing_acts_on_slots() -> None:
     t = 1024
     e = Evaluator(keys.evaluation_keys, t)
     k = np.arange(1, 5)
-    x = e.load(encrypt(k, keys.secret_key, plain_modulus=t))
+    x = e.load(encrypt(k, keys.secret_key, largest=4, plain_modulus=t))
     for act in (
         lambda: e.rotate(x, 1),
         lambda: e.rotate_many(x, [1]),
@@ -325,7 +329,11 @@ def test_without_slots_nothing_acts_on_slots() -> None:
             compute(Program((Step("rotate", 1, 0, 1),), ()), frames, keys.evaluation_keys, engine=name)
     # What is of polynomials stays.
     assert (keys.decrypt(bytes(x * 5 + x))[:5] == [6, 12, 18, 24, 0]).all()
-    assert (keys.decrypt(bytes(e.square(x)))[:8] == np.convolve([*k, 0], k)).all()
+    with pytest.raises(ValueRangeError, match="may reach 65,536"):  # 4096 products of 4 and 4
+        e.square(x)
+    square = e.square(x.without_bound())
+    assert square.largest is None
+    assert (keys.decrypt(bytes(square))[:8] == np.convolve([*k, 0], k)).all()
     # A prime beyond 2^27 has slots, though nothing of ours encodes them.
     large = next(q for q in range((1 << 27) + 1, 1 << 31, 2 * keys.parameters.n) if is_prime(q))
     e = Evaluator(keys.evaluation_keys, large)
@@ -343,16 +351,26 @@ def test_without_slots_nothing_acts_on_slots() -> None:
     assert (slots(y + 5) == (slots(y) + 5) % large).all()
 
 
-def test_values_beyond_the_bound_wrap_around_unseen() -> None:
-    x = real(np.ones(SET.slots))
-    low = evaluator().mod_switch(x, 6)
+def test_values_beyond_the_bound_are_refused_unless_nothing_is_declared() -> None:
+    def declared(value: float) -> Ciphertext:
+        values = np.full(SET.slots, value)
+        return evaluator().load(encrypt(values, owner().secret_key, largest=value, log2_scale=25))
+
+    x = declared(1.0)
+    assert x.largest == 1 and (x + x).largest == 2 and (x * -3).largest == 3 and (x - 4).largest == 5
+    with pytest.raises(
+        ValueRangeError, match=r"may reach 1, .* 1 prime at scale 2\^25 holds values up to 0.4995"
+    ):
+        evaluator().mod_switch(x, 6)
+    assert close(evaluator().mod_switch(declared(0.25), 6), np.full(SET.slots, 0.25))
+    low = evaluator().mod_switch(x.without_bound(), 6)
+    assert low.largest is None and (low + low).largest is None
     assert low.bound == pytest.approx(SET.primes[0] / 4 / 2**25) and x.bound > 2**100
-    assert close(evaluator().mod_switch(real(np.full(SET.slots, 0.25)), 6), np.full(SET.slots, 0.25))
     with pytest.raises(MismatchError, match="outgrew its modulus"):
         owner().decrypt(bytes(low))
-    # As its docstring says: 2 at a bound of 1/2.
+    # What nothing is known of wraps around: 2 at a bound of 1/2.
     assert np.abs(owner().decrypt(bytes(low * 2))).max() < 0.01
-    assert whole(K).bound == T / 2
+    assert whole(K).bound == T - 1
 
 
 def test_a_missing_key_is_named_by_what_it_does_and_how_to_make_it() -> None:
@@ -367,12 +385,12 @@ def test_a_missing_key_is_named_by_what_it_does_and_how_to_make_it() -> None:
             act()
     single = Owner.generate("n1024_q26")
     e = Evaluator(single.evaluation_keys)
-    x = e.load(encrypt([0.5], single.secret_key, log2_scale=12))
+    x = e.load(encrypt([0.5], single.secret_key, largest=0.5, log2_scale=12))
     for act in (lambda: e.rotate(x, 1), lambda: e.square(x)):
         with pytest.raises(EngineError, match="no special prime, and so no key switching"):
             act()
     with pytest.raises(EngineError, match="take a longer chain"):
-        e.square(encrypt([0.1], single.secret_key, log2_scale=20))
+        e.square(encrypt([0.1], single.secret_key, largest=0.1, log2_scale=20))
 
 
 def test_what_is_of_another_type_is_refused_in_a_sentence() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from ciphermote import _core, ckks
 from ciphermote.adapter import adapt
+from ciphermote.bounds import Readings
 from ciphermote.errors import KeyFileError, ParameterError
 from ciphermote.keys import KeyStore
 from ciphermote.parameters import ParameterSet, by_name, generate
@@ -394,12 +395,14 @@ def test_blobs_are_laid_out_as_documented(both: Provision) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "held"), [(0.5, 0.5), (300, 300.0), (np.float32(7), 7.0), (100.1, 100.1), (1e-46, 2**-149)]
+    ("declared", "held"), [(0.5, 0.5), (300, 300.0), (np.float32(7), 7.0), (100.1, 100.1), (2e-30, 2e-30)]
 )
 def test_the_largest_value_is_held_as_a_float_that_is_no_smaller(
     store: KeyStore, declared: float, held: float
 ) -> None:
-    given = provision(store, secret=True, largest=declared)
+    assert store.readings.largest == 100
+    wider = replace(store.manifest, readings=Readings(1000))
+    given = provision(KeyStore(store.path, wider), secret=True, largest=declared)
     found = parse_blob(to_blob(given), PARMS)
     assert isinstance(found, Provision)
     assert found.largest == given.largest == np.float32(given.largest) >= declared
@@ -408,10 +411,18 @@ def test_the_largest_value_is_held_as_a_float_that_is_no_smaller(
     assert np.float32(literal) == given.largest
 
 
-@pytest.mark.parametrize("none", [0, -1, np.nan, np.inf, 1e39, "much", None, True, 1j])
+@pytest.mark.parametrize("none", [0, -1, np.nan, np.inf, 1e39, 1e-46, "much", True, 1j])
 def test_a_largest_value_that_is_no_bound_is_refused(store: KeyStore, none: object) -> None:
-    with pytest.raises(ParameterError, match=r"largest value \(--largest\) is"):
+    with pytest.raises(ParameterError, match=r"largest value \(--largest; in Python, largest\) is"):
         provision(store, secret=True, largest=none)  # type: ignore[arg-type]
+
+
+def test_no_device_is_provisioned_for_more_than_its_keys_declare(store: KeyStore) -> None:
+    assert provision(store, secret=True).largest == 100 and provision(store, secret=True).log2_scale == 22
+    with pytest.raises(
+        ParameterError, match=r"is 101, and the keys declare 100: raise that .* --largest 101"
+    ):
+        provision(store, secret=True, largest=101)
 
 
 def test_a_blob_of_the_version_without_a_largest_value_has_the_default(store: KeyStore) -> None:

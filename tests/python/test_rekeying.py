@@ -51,7 +51,7 @@ def test_a_devices_ciphertext_comes_under_the_owners_key(parameters: ParameterSe
     noise = parameters.n / 2**log2_scale  # of a slot: key switching's standard deviation is near it
     evaluator = Evaluator(owner(parameters).evaluation_keys)
     key = evaluator.rekey_key(device(parameters).rekey_key)
-    frames = encrypt(x, device(parameters).secret_key, log2_scale=log2_scale)
+    frames = encrypt(x, device(parameters).secret_key, largest=1, log2_scale=log2_scale)
     with pytest.raises(MismatchError):
         owner(parameters).decrypt(frames)
     found = evaluator.rekey(frames, key)
@@ -63,7 +63,7 @@ def test_a_devices_ciphertext_comes_under_the_owners_key(parameters: ParameterSe
     assert error(found, x) < 15 * noise
     assert error(evaluator.rotate(found, 1), np.roll(x, -1)) < 30 * noise
     # It computes with the owner's own ciphertexts.
-    theirs = encrypt(x, owner(parameters).secret_key, log2_scale=log2_scale)
+    theirs = encrypt(x, owner(parameters).secret_key, largest=1, log2_scale=log2_scale)
     assert error(found + evaluator.load(theirs), 2 * x) < 15 * noise
 
 
@@ -72,7 +72,7 @@ def test_bfv_too_and_the_device_is_provisioned_with_its_own_key() -> None:
     k = np.random.default_rng(1).integers(0, T, parameters.n)
     evaluator = Evaluator(owner(parameters).evaluation_keys, T)
     found = evaluator.rekey(
-        encrypt(k, device(parameters).secret_key, plain_modulus=T),
+        encrypt(k, device(parameters).secret_key, largest=T - 1, plain_modulus=T),
         evaluator.rekey_key(device(parameters).rekey_key),
     )
     assert (owner(parameters).decrypt(bytes(found), places="slots") == k).all()
@@ -242,17 +242,15 @@ def test_keys_of_several_special_primes_are_kept_extended_and_computed_with(tmp_
     with held.evaluation_keys.engine() as engine:
         assert engine.key_id == keys.key_id
     evaluator = Evaluator(held.evaluation_keys)
-    c = evaluator.load(encrypt(x, held.public_key, log2_scale=46))
+    c = evaluator.load(encrypt(x, held.public_key, largest=1, log2_scale=46))
     for step in (1, -3, 5):
         assert np.abs(held.decrypt(bytes(evaluator.rotate(c, step))) - np.roll(x, -step)).max() < 1e-6
     square = evaluator.rescale(evaluator.square(c), 2)
     assert np.abs(held.decrypt(bytes(square)) - x * x).max() < 1e-6
     k = np.random.default_rng(1).integers(0, T, p.n)
     bfv = Evaluator(held.evaluation_keys, T)
-    assert (
-        held.decrypt(bytes(bfv.square(encrypt(k, held.public_key, plain_modulus=T))), places="slots")
-        == k * k % T
-    ).all()
+    whole = bfv.load(encrypt(k, held.public_key, largest=T - 1, plain_modulus=T)).without_bound()
+    assert (held.decrypt(bytes(bfv.square(whole)), places="slots") == k * k % T).all()
     for workers_keys in (held.evaluation_keys, EvaluationKeys(p, None, held.evaluation_keys.relin)):
         with pytest.raises(EngineError, match="SEAL has neither"):
             workers_keys.engine(name="seal")

@@ -96,11 +96,14 @@ def adapt(
         raise FrameError(
             "Give the files that hold the frames or the --port that they come from, one or the other."
         )
+    largest = store.readings.largest
     if port:
-        reader = FrameReader(store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
+        reader = FrameReader(
+            store.parameters, store.checked_key_id(), plain_modulus=plain_modulus, largest=largest
+        )
         sets = _listen(port, baud, reader, readings)
     else:
-        sets = sets_of(frames or (), store.parameters, store.checked_key_id(), plain_modulus)
+        sets = sets_of(frames or (), store.parameters, store.checked_key_id(), plain_modulus, largest)
     whole: list[str] = []
 
     def content(found: FrameSet) -> bytes:

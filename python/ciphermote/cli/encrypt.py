@@ -52,10 +52,18 @@ def encrypt(
         KeyKind,
         typer.Option(help="asymmetric: the public key; symmetric: the secret key, half the bytes."),
     ] = KeyKind.ASYMMETRIC,
+    largest: Annotated[
+        float | None,
+        typer.Option(
+            help="The largest |value| that is declared, which is public: choose it without looking at the "
+            "values (default: the keys', `ciphermote keygen --largest`)."
+        ),
+    ] = None,
     log2_scale: Annotated[
         int | None,
         typer.Option(
-            help="CKKS: log2 of the scale (default: 25, or less where values up to 127 need the room)."
+            help="CKKS: log2 of the scale (default: what suits the largest value and the sums that the keys "
+            "are made for)."
         ),
     ] = None,
     plain_modulus: Annotated[
@@ -101,6 +109,7 @@ def encrypt(
                 encryption.encrypt(
                     reading,
                     given,
+                    largest=largest,
                     log2_scale=log2_scale,
                     plain_modulus=plain_modulus,
                     places=places_of(places),

@@ -17,6 +17,7 @@ from ciphermote.cli.options import (
     numbers,
     steps_of,
 )
+from ciphermote.cli.precision import say_precision
 from ciphermote.errors import ParameterError
 
 
@@ -28,12 +29,21 @@ def extend(
     relin: Annotated[
         bool, typer.Option("--relin", help="Make a relinearization key, for products of ciphertexts.")
     ] = False,
+    largest: Annotated[
+        float | None,
+        typer.Option(
+            help="Declare a larger |value| that readings may hold. Devices that are there keep to theirs."
+        ),
+    ] = None,
+    summed: Annotated[
+        int | None, typer.Option(min=1, help="Declare how many readings a sum or a mean must have room for.")
+    ] = None,
     public_to: Annotated[
         Path | None,
         typer.Option(help="Also write all but the secret key to this new directory, for whoever computes."),
     ] = None,
 ) -> None:
-    """Add evaluation keys to KEYS: for another model, or more rotations.
+    """Add evaluation keys to KEYS, for another model or more rotations, or declare larger readings.
 
     **In:** a directory with `secret.key` (**secret**). **Out:** the same directory, with more in galois.keys
     or relin.keys (public). The key pair and its id stay, so no device is provisioned anew.
@@ -46,16 +56,20 @@ def extend(
 
     store = KeyStore.open(keys)
     steps = [*numbers(rotations, "--rotations"), *steps_of(model, store.parameters)]
-    if not (steps or conjugation or relin):
-        raise ParameterError("No keys are asked for: give --model, --rotations, --conjugation or --relin.")
+    readings = store.readings.declared(largest, summed)
+    if not (steps or conjugation or relin or readings):
+        raise ParameterError(
+            "Nothing is asked for: give --model, --rotations, --conjugation, --relin, --largest or --summed."
+        )
     if public_to is not None:
         refuse_occupied(public_to)
     with progress_bar("Making keys") as progress:
-        store = store.extend(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
-    say(
-        f"Key {store.key_id:016x} in {keys} now has the evaluation keys you asked for; devices need no "
-        "change."
-    )
+        store = store.extend(
+            galois_steps=steps, conjugation=conjugation, relin=relin, readings=readings, progress=progress
+        )
+    say(f"Key {store.key_id:016x} in {keys} now has what you asked for; devices need no change.")
+    if readings is not None:
+        say_precision(store)
     if public_to is not None:
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever computes.")

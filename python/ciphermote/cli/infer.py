@@ -30,8 +30,8 @@ def infer(
     feature_bound: Annotated[
         float | None,
         typer.Option(
-            help="Required: the largest |value| that any reading may hold, such as the sensor's full range. "
-            "Beyond it scores come out wrong; a generous bound costs little precision."
+            help="The largest |value| that any reading may hold, such as the sensor's full range (default: "
+            "as each declares). Beyond it scores come out wrong; a generous bound costs little precision."
         ),
     ] = None,
     plain_modulus: ModulusOption = 0,
@@ -65,7 +65,7 @@ def infer(
     from ciphermote.keys import GALOIS_FILE, KeyStore
     from ciphermote.linear_model import LinearModel
 
-    bound = check_feature_bound(feature_bound)
+    bound = None if feature_bound is None else check_feature_bound(feature_bound)
     store = KeyStore.open(keys)
     if store.has_secret:
         note(

@@ -8,11 +8,20 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import parameter_set, read
-from ciphermote.cli.options import ConjugationOption, ModelKeysOption, RotationsOption, numbers, steps_of
+from ciphermote.cli.options import (
+    ConjugationOption,
+    LargestOption,
+    ModelKeysOption,
+    RotationsOption,
+    numbers,
+    steps_of,
+)
+from ciphermote.cli.precision import WANTED_DIGITS, say_precision
 from ciphermote.errors import ParameterError
-from ciphermote.parameters import DEFAULT_SET
+from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
 
 
 def keygen(
@@ -21,11 +30,18 @@ def keygen(
         typer.Argument(metavar="KEYS", help="The directory to make; it must not exist, or be empty."),
     ],
     params: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--params", help="A built-in set's name, or a .json file from `ciphermote params --json`."
+            "--params",
+            help="A built-in set's name, or a .json file from `ciphermote params --json` (default: "
+            f"{DEFAULT_SET}, or a larger one if --largest and --summed need it).",
         ),
-    ] = DEFAULT_SET,
+    ] = None,
+    largest: LargestOption = DEFAULT_LARGEST,
+    summed: Annotated[
+        int,
+        typer.Option("--summed", min=1, help="How many readings a sum or a mean must have room for."),
+    ] = DEFAULT_SUMMED,
     model: ModelKeysOption = None,
     rotations: RotationsOption = "",
     conjugation: ConjugationOption = False,
@@ -54,13 +70,19 @@ def keygen(
     0600, never overwritten) and what is public: public.key, relin.keys and parameters.seal, in Microsoft
     SEAL's bytes, galois.keys if --model, --rotations or --conjugation asks for it, and manifest.json.
 
-    Example:
+    What readings may hold is declared here, and is public: values beyond --largest are refused when they are
+    encrypted, and results that could outgrow the modulus by it when they are computed.
+
+    Examples:
 
         ciphermote keygen keys --model model.json --public-to keys-public
+
+        ciphermote keygen keys --largest 5000 --summed 10000
     """
     from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
 
-    parameters = parameter_set(params)
+    readings = Readings(largest, summed)
+    parameters = parameter_set(params) if params else _smallest_set(readings)
     steps = [*numbers(rotations, "--rotations"), *steps_of(model, parameters)]
     secret = SecretKey.from_seal(read(import_secret), parameters) if import_secret else None
     if public_to is not None:
@@ -75,11 +97,27 @@ def keygen(
             conjugation=conjugation,
             relin=relin,
             secret=secret,
+            readings=readings,
             progress=progress,
         )
     say(f"Key {store.key_id:016x} of {parameters.name} is in {keys}; keep {keys / 'secret.key'} to yourself.")
+    say_precision(store)
     if public_to is not None:
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever encrypts or computes.")
     if model is None and not steps:
         note("these keys are enough for adding; scoring needs `ciphermote extend --model`.")
+
+
+def _smallest_set(readings: Readings) -> ParameterSet:
+    """The default set, or the smallest larger one in which public-key noise leaves such readings enough
+    digits. ParameterError if there is none."""
+    default = by_name(DEFAULT_SET)
+    found = readings.smallest_set(default, "asymmetric")
+    if found is None:
+        raise ParameterError(
+            f"No built-in set has room for sums of {readings.summed:,} readings of up to "
+            f"{readings.largest:g} and leaves {WANTED_DIGITS} digits of one: declare fewer (--summed), or "
+            "name a set (--params)."
+        )
+    return found

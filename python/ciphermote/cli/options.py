@@ -43,6 +43,13 @@ ModulusOption = Annotated[
         help="The ciphertexts are BFV's, integers modulo T; say so if they have no label.",
     ),
 ]
+LargestOption = Annotated[
+    float,
+    typer.Option(
+        "--largest",
+        help="The largest |value| that any reading may hold, such as the sensor's full range. It is public.",
+    ),
+]
 ModelKeysOption = Annotated[
     Path | None,
     typer.Option(

@@ -106,7 +106,10 @@ WeightOption = Annotated[
 ]
 BoundOption = Annotated[
     float | None,
-    typer.Option(help="weighted-sum and linear, full fleets: how large a |value| of a window can be."),
+    typer.Option(
+        help="weighted-sum and linear, full fleets: the largest |value| of a window, if it is less than what "
+        "the devices were enrolled for."
+    ),
 ]
 ModelOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="linear: the model (`ciphermote infer --help` shows one).")
@@ -191,6 +194,9 @@ def attach(
     """
     with _installed():
         from ciphermote.fleet import attach as attach_keys
+    from ciphermote.cli.precision import say_precision
+    from ciphermote.keys import KeyStore
+
     found = attach_keys(
         keys,
         gateway,
@@ -205,6 +211,8 @@ def attach(
         moved=moved,
     )
     say(f"{keys} is attached to fleet {fleet} at {found.gateway}; {found.folder} remembers it: secret.")
+    if not found.is_compact and not plain_modulus:
+        say_precision(KeyStore.open(keys), int(found.definition["log2_scale"]))
     say(f"Enroll its devices: ciphermote owner enroll {keys} 1 -o device1.h")
 
 
@@ -885,12 +893,6 @@ def _computation(
 
     _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, bool(weights))
     _check_belongs("--model FILE", KindName.LINEAR, kind, model is not None)
-    takes_bound = kind is KindName.LINEAR or (kind is KindName.WEIGHTED_SUM and not attachment.is_compact)
-    if takes_bound and bound is None:
-        raise ParameterError(
-            f"{kind.value} needs --bound X: the largest |value| that a window may hold, such as the sensor's "
-            "full range."
-        )
     loaded = None if model is None else LinearModel.load(model)
     if loaded is not None:
         attachment.keep_model(loaded)

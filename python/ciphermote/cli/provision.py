@@ -69,12 +69,12 @@ def provision(
         ),
     ] = None,
     largest: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="The bound on |value|, which is public: the device refuses values beyond it, and whoever "
-            "adds readings up takes the bound of the sum from it. CM_PROVISIONED_LARGEST in the header."
+            help="A smaller bound on |value| than the keys declare: the device refuses values beyond it "
+            "(default: the keys'). CM_PROVISIONED_LARGEST in the header."
         ),
-    ] = 100.0,
+    ] = None,
     own_key: Annotated[
         Path | None,
         typer.Option(

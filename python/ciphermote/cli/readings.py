@@ -44,14 +44,19 @@ AheadOption = Annotated[
 
 
 def sets_of(
-    files: Sequence[Path], parameters: ParameterSet, key_id: int, plain_modulus: int
+    files: Sequence[Path],
+    parameters: ParameterSet,
+    key_id: int,
+    plain_modulus: int,
+    largest: float | None = None,
 ) -> list[FrameSet]:
-    """The readings in these files. FrameError, which names them."""
+    """The readings in these files. largest: the bound of those that declare none. FrameError, which names the
+    files."""
     from ciphermote.adapter import read_sets
 
     pieces = (read(path, MOST_FRAMES_BYTES) for path in files)
     with about(", ".join(map(str, files))):
-        return read_sets(pieces, parameters, key_id, plain_modulus=plain_modulus)
+        return read_sets(pieces, parameters, key_id, plain_modulus=plain_modulus, largest=largest)
 
 
 def in_order(sets: Iterable[FrameSet]) -> list[FrameSet]:

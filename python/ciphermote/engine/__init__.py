@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from ciphermote.bounds import Known
 from ciphermote.choices import EngineName
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
 from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear, plan_weighted_sum
@@ -50,10 +52,13 @@ class Engine(ABC):
         MismatchError unless it is of the evaluation keys' key."""
 
     @abstractmethod
-    def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
+    def add(
+        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+    ) -> bytes:
         """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
-        model's scores. names: of the ciphertexts, such as their files', for errors. FrameError,
-        MismatchError, EngineError."""
+        model's scores. bound: the largest |value| of any of them, which the caller vouches for; None: as each
+        declares. names: of the ciphertexts, such as their files', for errors. ValueRangeError if the sum may
+        outgrow the modulus; FrameError, MismatchError, EngineError."""
 
     @abstractmethod
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
@@ -76,11 +81,12 @@ class Engine(ABC):
     def close(self) -> None:
         """End every process of the engine. Closing twice is allowed."""
 
-    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float) -> bytes:
+    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float | None = None) -> bytes:
         """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
         either row).
 
-        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact).
+        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact), which the caller
+        vouches for; None: as the reading declares.
         FrameError, ParameterError, EngineError; MismatchError if it holds scores already.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
@@ -94,16 +100,18 @@ class Engine(ABC):
         model: LinearModel,
         progress: Progress | None = None,
         *,
-        feature_bound: float,
+        feature_bound: float | None = None,
     ) -> list[bytes | Error]:
         """Score many, as linear and evaluate_all say."""
-        bound = check_feature_bound(feature_bound)
-        last: tuple[tuple[float, int], LinearPlan] | None = None
+        vouched = None if feature_bound is None else check_feature_bound(feature_bound)
+        last: tuple[tuple[float, int, Known], LinearPlan] | None = None
 
         def program(ciphertext: SealCiphertext) -> Program:
             nonlocal last
             check_reading(ciphertext)
-            scale, primes = kind = ciphertext.scale, ciphertext.primes
+            known = ciphertext.known.bounded(vouched)
+            bound = check_feature_bound(known.largest)
+            scale, primes, _ = kind = ciphertext.scale, ciphertext.primes, known
             if last is None or last[0] != kind:
                 if self.plain_modulus:
                     plan = plan_exact(
@@ -111,7 +119,7 @@ class Engine(ABC):
                     )
                 else:
                     plan = plan_linear(model, self.parms, scale, primes=primes, feature_bound=bound)
-                last = kind, plan
+                last = kind, plan.of(known)
             return last[1].program
 
         return self.evaluate_all(program, ciphertexts, progress)
@@ -121,7 +129,7 @@ class Engine(ABC):
         ciphertexts: Sequence[Bytes],
         weights: Sequence[float] | NDArray[Any],
         *,
-        bound: float,
+        bound: float | None = None,
     ) -> bytes:
         """The sum of one or more readings, each times its weight; BFV's weights are integers.
 
@@ -137,17 +145,22 @@ class Engine(ABC):
         if not checked:
             raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
         first = checked[0]
+        largest = bound
+        if largest is None:
+            declared = [reading.known.largest for reading in checked]
+            largest = None if None in declared else max(each for each in declared if each is not None)
         programs = plan_weighted_sum(
             weights,
             self.parms,
             first.scale,
-            bound=check_feature_bound(bound),
+            bound=check_feature_bound(largest),
             primes=first.primes,
             plain_modulus=self.plain_modulus,
         )
+        vouched = None if bound is None else check_feature_bound(bound)
         terms = [
-            self.evaluate(program, ciphertext)
-            for program, ciphertext in zip(programs, ciphertexts, strict=True)
+            self.evaluate(replace(program, result=_weighted(reading.known.bounded(vouched), weight)), data)
+            for program, data, reading, weight in zip(programs, ciphertexts, checked, weights, strict=True)
             if program is not None
         ]
         return self.add(terms)
@@ -159,6 +172,11 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _weighted(known: Known, weight: float) -> Known:
+    """What is known of a reading times its weight, whose error is as independent as the reading's."""
+    return replace(known.times(float(weight)), fresh=known.fresh)
 
 
 def describe_content(ciphertext: SealCiphertext) -> str:

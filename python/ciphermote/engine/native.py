@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote import _owner, seal_bytes
+from ciphermote.bounds import UNKNOWN, Known
 from ciphermote.ckks import expand_second
 from ciphermote.engine import Bytes, Progress, check_reading
 from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine
@@ -43,6 +44,7 @@ def saved(
     *,
     key_id: int | None,
     model_id: int | None = None,
+    known: Known = UNKNOWN,
     ntt_form: bool | None = None,
 ) -> bytes:
     """SEAL's bytes with a label. ntt_form: as SEAL wants it for all but additions, unless said.
@@ -65,6 +67,7 @@ def saved(
             plain_modulus=plain_modulus,
             key_id=key_id,
             model_id=model_id,
+            known=known,
         )
     )
 
@@ -99,7 +102,7 @@ class NativeEngine(KeyedEngine):
         result: native.Ciphertext,
         key_id: int | None,
         model_id: int | None,
-        ntt_form: bool | None = None,
+        known: Known,
     ) -> bytes:
         return saved(
             result,
@@ -107,12 +110,14 @@ class NativeEngine(KeyedEngine):
             self.plain_modulus,
             key_id=self.known(key_id),
             model_id=model_id,
-            ntt_form=ntt_form,
+            known=known,
         )
 
-    def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
+    def add(
+        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+    ) -> bytes:
         self._check_open()
-        total, _ = summed(ciphertexts, lambda data: Summand.of(self.check(data)), names)
+        total, _ = summed(ciphertexts, lambda data: Summand.of(self.check(data)), names, bound=bound)
         return seal_bytes.write_ciphertext(replace(total, key_id=self.known(total.key_id)))
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
@@ -153,10 +158,11 @@ class NativeEngine(KeyedEngine):
         if program.model_id is not None:
             check_reading(checked)
         self.check_program(program)
+        known = self.follow(program, checked)
         result = self._run(program, self._open(checked))
         if result is None:
             raise EngineError(ZERO_RESULT)
-        return self._save(result, checked.key_id, program.model_id)
+        return self._save(result, checked.key_id, program.model_id, known)
 
     def _run(self, program: Program, given: native.Ciphertext) -> native.Ciphertext | None:
         """A register of None is zero in the clear: a product with a zero plaintext."""

@@ -26,9 +26,10 @@ from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
 from ciphermote.bfv import in_coefficients
+from ciphermote.bounds import Known, KnownSum
 from ciphermote.engine import Bytes, Progress, check_reading
 from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine, check_addable
-from ciphermote.engine.summation import summand_name
+from ciphermote.engine.summation import check_sum, summand_name
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import EngineError, Error, about
 from ciphermote.labels import detach
@@ -225,20 +226,23 @@ class SealEngine(KeyedEngine):
         finally:
             self._idle.put(worker)
 
-    def _result(self, data: bytes, key_id: int | None, model_id: int | None = None) -> bytes:
+    def _result(self, data: bytes, key_id: int | None, known: Known, model_id: int | None = None) -> bytes:
         """The worker's result, checked and in the version that loads everywhere."""
         found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
-        return seal_bytes.write_ciphertext(replace(found, key_id=self.known(key_id), model_id=model_id))
+        return seal_bytes.write_ciphertext(
+            replace(found, key_id=self.known(key_id), model_id=model_id, known=known)
+        )
 
     def _evaluated(self, program: Program, ciphertext: Bytes, checked: SealCiphertext) -> bytes:
         if program.model_id is not None:
             check_reading(checked)
         self.check_program(program)
+        known = self.follow(program, checked)
         if self.plain_modulus:  # SEAL adds in either form, and does all else in this one
             ciphertext = seal_bytes.write_ciphertext(in_coefficients(checked))
         seal, _ = detach(ciphertext)
         result = self._run(lambda worker: worker.evaluate(program, seal))
-        return self._result(result, checked.key_id, program.model_id)
+        return self._result(result, checked.key_id, known, program.model_id)
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
         return self._evaluated(program, ciphertext, self.check(ciphertext))
@@ -271,9 +275,12 @@ class SealEngine(KeyedEngine):
                 raise
         return results
 
-    def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
+    def add(
+        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+    ) -> bytes:
         iterator = iter(ciphertexts)
         first: SealCiphertext | None = None
+        known = KnownSum()
         place = 0
 
         def add_on(worker: _Worker) -> bytes:
@@ -286,6 +293,8 @@ class SealEngine(KeyedEngine):
                             ciphertext = self.check(data)
                             first = first or ciphertext
                             check_addable(ciphertext, first)
+                        known.add(ciphertext.known.bounded(bound))
+                        check_sum(known, first)
                         place += 1
                     sent = True
                     worker.ask("accumulate", [detach(data)[0] for data in batch])
@@ -298,7 +307,7 @@ class SealEngine(KeyedEngine):
         total = self._run(add_on)
         if first is None:
             raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return self._result(total, first.key_id)
+        return self._result(total, first.key_id, known.known)
 
     def close(self) -> None:
         self._closed = True

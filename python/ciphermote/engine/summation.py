@@ -13,6 +13,7 @@ import numpy as np
 
 from ciphermote import _evaluator as native
 from ciphermote import seal_bytes
+from ciphermote.bounds import KnownSum, check_digits, check_room
 from ciphermote.ciphertexts import Bytes, are_frames, set_of
 from ciphermote.engine.keyed import check_addable
 from ciphermote.errors import EngineError, MismatchError, about
@@ -20,7 +21,7 @@ from ciphermote.hosted import context_of
 from ciphermote.labels import check_key, describe_scheme
 from ciphermote.parameters import ParameterSet
 from ciphermote.seal_bytes import SealCiphertext, scheme_options
-from ciphermote.words import scale_name
+from ciphermote.words import count_of, scale_name
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,15 @@ def add_up(
     *,
     bare: bool = False,
     mean: bool = False,
+    bound: float | None = None,
     names: Sequence[object] = (),
 ) -> bytes:
     """The sum of one or more ciphertexts of equal key, content, scale and level, or their mean, in SEAL's
     bytes with a label. Each is SEAL's bytes, or the frames of one ciphertext.
 
-    plain_modulus: BFV's t; 0: CKKS. bare: take bytes of an unknown key too. names: as Engine.add's.
-    FrameError, MismatchError, EngineError.
+    plain_modulus: BFV's t; 0: CKKS. bare: take bytes of an unknown key too. bound: the largest |value| of any
+    of them, which the caller vouches for; None: as each declares. names: as Engine.add's. ValueRangeError if
+    the sum may outgrow the modulus; FrameError, MismatchError, EngineError.
     """
     if mean and plain_modulus:
         raise EngineError(
@@ -68,17 +71,23 @@ def add_up(
         check_key("the ciphertext", found.key_id, "the sum", found.key_id, bare=bare)
         return Summand.of(found)
 
-    total, count = summed(ciphertexts, read, names)
+    total, count = summed(ciphertexts, read, names, bound=bound)
+    check_digits(f"The sum of {count_of(count, 'ciphertext')}", total.known, parameters)
     return seal_bytes.write_ciphertext(_mean(total, count) if mean else total)
 
 
 def summed(
-    ciphertexts: Iterable[Bytes], read: Callable[[Bytes], Summand], names: Sequence[object] = ()
+    ciphertexts: Iterable[Bytes],
+    read: Callable[[Bytes], Summand],
+    names: Sequence[object] = (),
+    *,
+    bound: float | None = None,
 ) -> tuple[SealCiphertext, int]:
-    """The sum, of the first one's key, and how many it is of. The errors of read; MismatchError,
-    EngineError."""
+    """The sum, of the first one's key, and how many it is of. bound: as add_up's. The errors of read;
+    MismatchError, EngineError; ValueRangeError once the sum may outgrow the modulus."""
     first: SealCiphertext | None = None
     total: native.Sum | None = None
+    known = KnownSum()
     for place, data in enumerate(ciphertexts):
         with about(summand_name(place, names)):
             summand = read(data)
@@ -86,12 +95,20 @@ def summed(
                 first = replace(summand.ciphertext, residues=np.empty(0, np.uint32), seed=None)
                 total = native.Sum(context_of(first.parms))
             check_addable(summand.ciphertext, first)
-            _add(total, summand)
+        known.add(summand.ciphertext.known.bounded(bound))
+        check_sum(known, first)
+        _add(total, summand)
     if first is None or total is None:
         raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
     found = total.total()
     residues = found.residues() if first.ntt_form else found.coefficients()
-    return replace(first, residues=residues, model_id=None), total.count
+    return replace(first, residues=residues, model_id=None, known=known.known), total.count
+
+
+def check_sum(known: KnownSum, first: SealCiphertext) -> None:
+    """ValueRangeError if a sum so far may outgrow the modulus of its ciphertexts."""
+    what = f"The sum of {count_of(known.count, 'ciphertext')}"
+    check_room(what, known.known.largest, first.parms, first.primes, first.scale, first.plain_modulus)
 
 
 def _read_frames(data: Bytes, parameters: ParameterSet, plain_modulus: int) -> Summand:
@@ -114,7 +131,7 @@ def _mean(total: SealCiphertext, count: int) -> SealCiphertext:
             f"The mean of {count} would have the scale {scale_name(scale)}, which a modulus of "
             f"{modulus.bit_length()} bits has no room for: encrypt at a smaller scale."
         )
-    return replace(total, scale=scale)
+    return replace(total, scale=scale, known=total.known.times(1 / count))
 
 
 def _add(total: native.Sum, summand: Summand) -> None:

@@ -179,9 +179,10 @@ def attach(
     """Define a fleet at a gateway, give it the public evaluation keys that there are, and remember it.
 
     keys: a directory of keys, or a compact keys file, which takes positions, the runs (first, number) that a
-    window holds. log2_scale: of CKKS, default the set's; plain_modulus: of BFV. own_keys: each device gets a
-    secret key of its own. moved: the fleet was attached before, to the same gateway at another address.
-    Again with the same arguments, it sends the keys that were made since. Nothing secret is sent.
+    window holds. log2_scale: of CKKS; None: what suits the readings that the keys declare. plain_modulus: of
+    BFV. own_keys: each device gets a secret key of its own. moved: the fleet was attached before, to the same
+    gateway at another address. Again with the same arguments, it sends the keys that were made since. Nothing
+    secret is sent.
     ParameterError, KeyFileError, GatewayError.
     """
     keys = Path(keys)
@@ -204,7 +205,7 @@ def attach(
             raise ParameterError("--values is for compact keys: full frames have all their slots.")
         if plain_modulus and log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: give --plain-modulus or --log2-scale.")
-        scale = {"log2_scale": log2_scale or found.parameters.default_log2_scale}
+        scale = {"log2_scale": log2_scale or found.readings.log2_scale(found.parameters)}
         definition = {
             "lane": "full",
             "parameters": parameters_to_dict(found.parameters),

@@ -244,9 +244,10 @@ class GatewayClient:
         return self._pages(path, "number", after)
 
     def enroll(
-        self, fleet: str, device: int, *, epoch: int, key_id: int, tag_keys: TagKeys, largest_value: int = 0
+        self, fleet: str, device: int, *, epoch: int, key_id: int, tag_keys: TagKeys, largest_value: float
     ) -> None:
-        """Enroll a device in an epoch; the same again changes nothing. largest_value: of the compact lane."""
+        """Enroll a device in an epoch; the same again changes nothing. largest_value: no |value| that
+        it sends is beyond this."""
         body = {
             "epoch": epoch,
             "key_id": f"{key_id:016x}",

@@ -500,7 +500,7 @@ class _FullLane:
             {"plain_modulus": definition["plain_modulus"], "places": places}
             if definition.get("plain_modulus")
             else {"log2_scale": definition["log2_scale"]}
-        )
+        ) | {"largest": given.largest}
         self._device = _core.Device(given.device_secret, os.urandom, *counters)
         self._device.tag_as(tag_keys.frames, given.identity.device, given.identity.epoch)
 

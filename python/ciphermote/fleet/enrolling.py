@@ -91,9 +91,9 @@ def enroll(
 
     keys_file: a C header (.h), otherwise a binary blob, for FleetDevice too; of a compact fleet a compact
     keys file with this one device. key: full fleets, which key of the owner's it encrypts with.
-    largest_value: compact fleets, the most that it sends. again: a device that is enrolled already; its
-    keys, epoch and tokens before end. replace_files: files that are there. A run that goes on with an open
-    enrolment replaces its own.
+    largest_value: compact fleets, the most that it sends; devices of full ones have what the keys declare.
+    again: a device that is enrolled already; its keys, epoch and tokens before end. replace_files: files that
+    are there. A run that goes on with an open enrolment replaces its own.
 
     KeyFileError, ParameterError, GatewayError; repeat it then.
     """
@@ -187,7 +187,10 @@ class _Run:
         self._largest_value = largest_value
         self._keys = attachment.load_keys()
         if largest_value is not None and not attachment.is_compact:
-            raise ParameterError("The largest value is for compact fleets: full frames take any that fit.")
+            raise ParameterError(
+                "The largest value of full frames is declared with the keys (`ciphermote keygen --largest`): "
+                "leave it out here."
+            )
         if attachment.is_compact and key != "symmetric":
             raise ParameterError("Devices of the compact lane encrypt with the secret key: leave --key out.")
         if key == "asymmetric" and attachment.definition.get("own_keys"):
@@ -281,7 +284,7 @@ class _Run:
         public = self._key == "asymmetric"
         return provisioning.provision(keys, secret=not public, public=public, identity=identity), None
 
-    def _material(self, record: Record) -> tuple[bytes, TagKeys, int, bytes | None]:
+    def _material(self, record: Record) -> tuple[bytes, TagKeys, float, bytes | None]:
         """(the content of the device's file, its tag keys, its largest value, its rekey key)"""
         is_header = self._targets[0].suffix in _HEADER_SUFFIXES
         if isinstance(self._keys, CompactKeys):
@@ -308,10 +311,11 @@ class _Run:
         modulus = self._attachment.plain_modulus
         if modulus and batches(modulus, parameters.n):
             given = replace(given, plain_moduli=(modulus,))
+        given = replace(given, log2_scale=self._attachment.definition.get("log2_scale"))
         content = (
             provisioning.to_c_header(given, _COMMAND).encode() if is_header else provisioning.to_blob(given)
         )
-        return content, derived, 0, rekey_key
+        return content, derived, given.largest, rekey_key
 
     def _check_same(self, option: str, is_same: bool) -> None:
         """ParameterError if an open enrolment was begun with other options than it is to be ended with."""

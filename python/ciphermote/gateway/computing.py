@@ -16,7 +16,8 @@ import numpy as np
 
 from ciphermote import _core
 from ciphermote import _evaluator as native
-from ciphermote.compact import bounds
+from ciphermote.bounds import Known, KnownSum, check_room
+from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
 from ciphermote.computation import EvaluationKeys
@@ -34,6 +35,7 @@ from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
+from ciphermote.words import count_of
 
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""
@@ -53,7 +55,7 @@ class Input(NamedTuple):
     device: int
     epoch: int
     signed_key_id: int
-    largest_value: int
+    largest_value: float
     rekey: str | None
     number: int
     counter: int
@@ -63,6 +65,12 @@ class Input(NamedTuple):
     @property
     def key_id(self) -> int:
         return unsigned(self.signed_key_id)
+
+    @property
+    def known(self) -> Known:
+        """What its device was enrolled for says of the values in it; enrolments of older versions say
+        nothing."""
+        return Known(self.largest_value or None)
 
     @property
     def random(self) -> bytes:
@@ -159,8 +167,12 @@ def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress:
     fleet, given = job.fleet, job.spec.weights
     weights = [1 if given is None else int(given[found.device]) for found in inputs]
     # Refused by what was declared, before anything is added.
-    terms = [bounds.Term(w, found.largest_value) for w, found in zip(weights, inputs, strict=True) if w]
-    bounds.check(fleet.compact_set, terms)
+    terms = [
+        compact_bounds.Term(w, int(found.largest_value))
+        for w, found in zip(weights, inputs, strict=True)
+        if w
+    ]
+    compact_bounds.check(fleet.compact_set, terms)
     total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
     for done, (weight, found) in enumerate(zip(weights, inputs, strict=True), 1):
         if weight:
@@ -183,7 +195,7 @@ def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
         found.number,
         found.counter,
         found.random,
-        found.largest_value,
+        int(found.largest_value),
         np.concatenate(positions),
         np.concatenate([values for _, values in packets]),
     )
@@ -213,6 +225,7 @@ class _FullComputation:
         self._progress = progress
         self._parameters = job.fleet.parameters
         self._plain_modulus = definition.plain_modulus
+        self._scale = 1.0 if definition.log2_scale is None else 2.0**definition.log2_scale
         self._context = context_of(self._parameters, self._plain_modulus)
         found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
         keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
@@ -222,12 +235,16 @@ class _FullComputation:
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
         """The result's ciphertexts, each as soon as it is there."""
+        windows = count_of(len(inputs), "window")
         match self._spec.kind:
             case "sum" | "mean":
+                self._check_room(f"The {self._spec.kind} of {windows}", inputs)
                 yield bytes(self._sum(self._counted(inputs)))
             case "weighted-sum":
                 yield self._weighted_sum(inputs)
             case "variance":
+                self._check_room(f"The sum of {windows}", inputs)
+                self._check_room(f"The sum of the squares of {windows}", inputs, power=2)
                 yield from self._sum_and_squares(inputs)
             case "linear":
                 yield from self._scores(inputs)
@@ -241,18 +258,19 @@ class _FullComputation:
         """Under the owner's key: devices' own sums are brought under it, each once."""
         if not self._own_keys:
             return self._plain_sum(inputs, self._fleet.key_id)
-        total = native.Sum(self._context)
+        total, known = native.Sum(self._context), KnownSum()
         for _, of_device in groupby(inputs, key=lambda found: (found.device, found.epoch)):
             group = iter(of_device)
             first = next(group)
-            summed = self._plain_sum(_chain(first, group), first.key_id)
-            total.add(self._rekeyed(summed, first)._native)
-        return self._ciphertext(total.total(), self._fleet.key_id)
+            summed = self._rekeyed(self._plain_sum(_chain(first, group), first.key_id), first)
+            known.add(summed.known)
+            total.add(summed._native)
+        return self._ciphertext(total.total(), self._fleet.key_id, known.known)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
         """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
-        given = iter(inputs)
+        given = self._noted(inputs, known := KnownSum())
         totals = [native.Sum(self._context)]
         with ThreadPoolExecutor(_THREADS) as pool:
             running: dict[Future[None], native.Sum] = {}
@@ -269,7 +287,13 @@ class _FullComputation:
         whole = totals[0]
         for part in totals[1:]:
             whole.add(part.total())
-        return self._ciphertext(whole.total(), key_id)
+        return self._ciphertext(whole.total(), key_id, known.known)
+
+    @staticmethod
+    def _noted(inputs: Iterable[Input], known: KnownSum) -> Iterator[Input]:
+        for found in inputs:
+            known.add(found.known)
+            yield found
 
     @staticmethod
     def _first_done(running: dict[Future[None], native.Sum]) -> native.Sum:
@@ -278,8 +302,17 @@ class _FullComputation:
         done.result()
         return total
 
-    def _ciphertext(self, content: native.Ciphertext, key_id: int) -> Ciphertext:
-        return Ciphertext(self._parameters, self._plain_modulus, key_id, content)
+    def _ciphertext(self, content: native.Ciphertext, key_id: int, known: Known) -> Ciphertext:
+        return Ciphertext(self._parameters, self._plain_modulus, key_id, content, known)
+
+    def _check_room(self, what: str, inputs: list[Input], power: int = 1) -> None:
+        """ValueRangeError, before anything is added up, if the sum of the windows' values, or of their
+        squares, may outgrow the modulus."""
+        known = KnownSum()
+        for found in inputs:
+            known.add(found.known if power == 1 else found.known.product(found.known))
+        primes, scale = len(self._parameters.data_primes), self._scale**power
+        check_room(what, known.known.largest, self._parameters, primes, scale, self._plain_modulus)
 
     def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
         if found.rekey is None:
@@ -304,22 +337,24 @@ class _FullComputation:
         for device, of_device in groupby(self._counted(inputs), key=lambda found: found.device):
             group = list(of_device)
             most = max(most, len(group))
+            self._check_room(f"The sum of the windows of device {device}", group)
             terms.append(bytes(self._sum(group)))
             weights.append(self._spec.weights[device])
-        assert self._spec.bound is not None
+        bound = None if self._spec.bound is None else self._spec.bound * most
         with self._keys.engine(self._plain_modulus) as engine:
-            return engine.weighted_sum(terms, weights, bound=self._spec.bound * most)
+            return engine.weighted_sum(terms, weights, bound=bound)
 
     def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
-        total, squares = native.Sum(self._context), native.Sum(self._context)
+        sums = [(native.Sum(self._context), KnownSum()) for _ in range(2)]
         for window in self._windows(inputs):
-            total.add(window._native)
-            squares.add(self._evaluator.square(window)._native)
-        found = (self._ciphertext(each.total(), self._fleet.key_id) for each in (total, squares))
+            for (total, known), term in zip(sums, (window, self._evaluator.square(window)), strict=True):
+                total.add(term._native)
+                known.add(term.known)
+        found = (self._ciphertext(total.total(), self._fleet.key_id, known.known) for total, known in sums)
         return [bytes(each) for each in found]
 
     def _scores(self, inputs: list[Input]) -> Iterator[bytes]:
-        assert self._spec.model is not None and self._spec.bound is not None
+        assert self._spec.model is not None
         model = LinearModel.from_fields(self._spec.model)
         with self._keys.engine(self._plain_modulus) as engine:
             for found, window in zip(inputs, self._windows(inputs), strict=True):

@@ -115,11 +115,15 @@ DEFINITION: TypeAdapter[FullFleet | CompactFleet] = TypeAdapter(Definition)
 
 
 class Enrolment(Model):
-    """A device in an epoch: what checks its frames and signs what it is sent; nothing that decrypts."""
+    """A device in an epoch: what checks its frames and signs what it is sent; nothing that decrypts.
+
+    largest_value: no |value| that it sends is beyond it, for the device refuses such values; jobs are refused
+    whose results could outgrow the modulus by it. The compact lane takes a whole number.
+    """
 
     epoch: Annotated[int, Field(ge=1, le=2**16 - 1)]
     key_id: KeyId
-    largest_value: Annotated[int, Field(ge=0, le=2**16 - 1)] = 0
+    largest_value: Annotated[float, Field(gt=0, le=2.0**100, allow_inf_nan=False)]
     frames_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
     receipts_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
     results_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
@@ -140,7 +144,8 @@ class JobSpec(Model):
     the squares, which takes relinearization keys and full frames; weighted-sum: each device's windows times
     its weight; linear: the scores of each window (full frames).
     devices: these alone. weights: by device; a device without one is left out. bound: the largest |value| of
-    any window, for weights and models. model: a linear one's JSON (LinearModel.to_json).
+    any window, for weights and models, if it is less than what the devices were enrolled for. model: a linear
+    one's JSON (LinearModel.to_json).
     answer: each score is returned to the device whose window it is of, in this form, too.
     per_device: at most so many windows of each device count, the lowest
     numbers first: it bounds what one device may weigh.
@@ -168,8 +173,6 @@ class JobSpec(Model):
                 raise ValueError(str(error)) from None
         if self.answer is not None and not linear:
             raise ValueError("only scores (kind linear) answer devices: leave answer out")
-        if linear and self.bound is None:
-            raise ValueError("bound is missing: say how large a value of a window can be")
         if self.weights and not all(math.isfinite(w) for w in self.weights.values()):
             raise ValueError("weights are finite numbers")
         return self

@@ -230,8 +230,6 @@ class Jobs:
             raise Refusal(
                 422, "no-depth", "The set has no room for a product: take one with more primes, or a sum."
             )
-        if spec.kind == "weighted-sum" and spec.bound is None:
-            raise Refusal(422, "invalid", "bound is missing: say how large a value of a window can be.")
 
     def _check_devices(self, fleet: Fleet, spec: JobSpec) -> None:
         unknown = [

@@ -246,13 +246,15 @@ class Registry:
                 f"The device was enrolled with key {enrolment.key_id}, and fleet {fleet.name} is of "
                 f"{fleet.key_id:016x}: enroll it with the fleet's owner's keys.",
             )
-        if compact != bool(enrolment.largest_value) or (
-            compact and enrolment.largest_value > fleet.compact_set.largest_value
+        if compact and not (
+            enrolment.largest_value.is_integer()
+            and 1 <= enrolment.largest_value <= fleet.compact_set.largest_value
         ):
             raise Refusal(
                 422,
                 "largest-value",
-                "largest_value belongs to the compact lane, where it is from 1 to what the set can take.",
+                f"largest_value is {enrolment.largest_value:g}, and in the compact lane it is a whole number "
+                f"from 1 to {fleet.compact_set.largest_value}, what set {fleet.compact_set.name} takes.",
             )
         keys = TagKeys(*map(bytes.fromhex, _tag_keys(enrolment)))
         wrapped = self._wrapper.wrap(keys, fleet.id, number, enrolment.epoch)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _core, _owner
 from ciphermote import seal_bytes as sb
+from ciphermote.bounds import DEFAULT_READINGS, Readings
 from ciphermote.core import core_params
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
 from ciphermote.hosted import context_of
@@ -37,13 +38,15 @@ class SecretKey:
     """A ternary secret. packed: n/4 bytes, four coefficients per byte, each as value + 1, the first lowest.
 
     key_id: of its pair, or None until a store or a blob names it. of_device: drawn for one device alone
-    (DeviceKeys.make), so that it decrypts nobody else's ciphertexts.
+    (DeviceKeys.make), so that it decrypts nobody else's ciphertexts. readings: what the owner declares of all
+    that is encrypted under it.
     """
 
     parameters: ParameterSet
     packed: bytes = field(repr=False)
     key_id: int | None = None
     of_device: bool = False
+    readings: Readings = DEFAULT_READINGS
 
     @classmethod
     def generate(cls, parameters: ParameterSet) -> SecretKey:

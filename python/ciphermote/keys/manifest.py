@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ciphermote import json_text
-from ciphermote.errors import KeyFileError
+from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_READINGS, DEFAULT_SUMMED, Readings
+from ciphermote.errors import KeyFileError, ParameterError
 from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import ParameterSet
 
@@ -22,7 +23,8 @@ _FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """What manifest.json says. digests: file name -> BLAKE2b-256 of the public files, in hexadecimal."""
+    """What manifest.json says. digests: file name -> BLAKE2b-256 of the public files, in hexadecimal.
+    readings: what the owner declares of all that is encrypted under the keys."""
 
     parameters: ParameterSet
     key_id: int
@@ -30,6 +32,7 @@ class Manifest:
     galois_steps: tuple[int, ...]
     conjugation: bool
     digests: Mapping[str, str]
+    readings: Readings = DEFAULT_READINGS
 
     def to_json(self) -> str:
         fields = {
@@ -40,6 +43,8 @@ class Manifest:
             "created": self.created,
             "galois_steps": list(self.galois_steps),
             "conjugation": self.conjugation,
+            "largest": self.readings.largest,
+            "summed": self.readings.summed,
             "blake2b_256": dict(self.digests),
         }
         return json.dumps(fields, indent=2) + "\n"
@@ -73,8 +78,10 @@ class Manifest:
                 steps,
                 json_text.boolean(fields["conjugation"]),
                 digests,
+                # Older manifests declare nothing, and their keys were used with the defaults.
+                Readings(fields.get("largest", DEFAULT_LARGEST), fields.get("summed", DEFAULT_SUMMED)),
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ParameterError):
             raise damaged from None
         if (
             not set(digests) <= {PUBLIC_FILE, RELIN_FILE, GALOIS_FILE, PARAMETERS_FILE}

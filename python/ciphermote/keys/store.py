@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ciphermote import arguments
 from ciphermote import seal_bytes as sb
+from ciphermote.bounds import DEFAULT_READINGS, Readings
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
     MOST_KEYS_BYTES,
@@ -65,6 +66,11 @@ class KeyPair(ABC):
         """What the manifest says; see KeyStore.checked_key_id."""
         return self.manifest.key_id
 
+    @property
+    def readings(self) -> Readings:
+        """What the owner declares of all that is encrypted under the keys."""
+        return self.manifest.readings
+
     @abstractmethod
     def secret(self) -> SecretKey:
         """The secret key. KeyFileError if it is not there, or of no use."""
@@ -92,9 +98,11 @@ class KeyContents(KeyPair):
         conjugation: bool = False,
         relin: bool | None = None,
         secret: SecretKey | None = None,
+        readings: Readings = DEFAULT_READINGS,
         progress: Progress | None = None,
     ) -> KeyContents:
         """Make keys; KeyStore.create has the arguments and the errors."""
+        readings.log2_scale(parameters)
         if relin is None:
             relin = parameters.special_prime is not None
         if secret is not None and secret.parameters != parameters:
@@ -113,8 +121,9 @@ class KeyContents(KeyPair):
             galois_steps=(),
             conjugation=False,
             digests={name: _digest(content) for name, content in files.items()},
+            readings=readings,
         )
-        bare = cls(manifest, files, replace(secret, key_id=manifest.key_id))
+        bare = cls(manifest, files, replace(secret, key_id=manifest.key_id, readings=readings))
         return bare.extended(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
 
     def extended(
@@ -123,10 +132,14 @@ class KeyContents(KeyPair):
         galois_steps: Iterable[int] = (),
         conjugation: bool = False,
         relin: bool = False,
+        readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> KeyContents:
-        """The same pair with the evaluation keys asked for, besides those that it has. ParameterError if the
-        set cannot have them, KeyFileError without the secret key."""
+        """The same pair with the evaluation keys asked for, besides those that it has, and with what is
+        declared of readings; None: as before. ParameterError if the set cannot have them, or if a smaller
+        largest value would be declared; KeyFileError without the secret key."""
+        declared = self.readings.widened(readings)
+        declared.log2_scale(self.parameters)
         secret, parameters, key_id = self.secret(), self.parameters, self.key_id
         steps = tuple(dict.fromkeys((*self.manifest.galois_steps, *galois_steps)))
         conjugation = conjugation or self.manifest.conjugation
@@ -153,8 +166,9 @@ class KeyContents(KeyPair):
             galois_steps=steps,
             conjugation=conjugation,
             digests={name: _digest(content) for name, content in files.items()},
+            readings=declared,
         )
-        return KeyContents(manifest, files, secret)
+        return KeyContents(manifest, files, replace(secret, readings=declared))
 
     def secret(self) -> SecretKey:
         """The secret key. KeyFileError in the public part."""
@@ -207,13 +221,15 @@ class KeyStore(KeyPair):
         conjugation: bool = False,
         relin: bool | None = None,
         secret: SecretKey | None = None,
+        readings: Readings = DEFAULT_READINGS,
         progress: Progress | None = None,
     ) -> KeyStore:
         """Make keys and the directory, all or nothing.
 
         relin: a relinearization key; None makes one if the set has key switching. secret: an imported key;
-        None draws one. The directory must not exist, or be empty. KeyFileError if it is in use or cannot
-        be written; ParameterError if the set cannot have the keys asked for.
+        None draws one. readings: what is declared of all that will be encrypted under the keys. The directory
+        must not exist, or be empty. KeyFileError if it is in use or cannot be written; ParameterError if the
+        set cannot have the keys asked for, or no room for such readings.
         """
         refuse_occupied(Path(path))
         made = KeyContents.make(
@@ -222,6 +238,7 @@ class KeyStore(KeyPair):
             conjugation=conjugation,
             relin=relin,
             secret=secret,
+            readings=readings,
             progress=progress,
         )
         return made.publish(path)
@@ -245,7 +262,7 @@ class KeyStore(KeyPair):
             raise KeyFileError(
                 f"{path} does not belong to {PUBLIC_FILE} beside it: restore both from one copy."
             )
-        return replace(key, key_id=self.key_id)
+        return replace(key, key_id=self.key_id, readings=self.readings)
 
     def public_bytes(self, name: str) -> bytes:
         """The content of PUBLIC_FILE and so on. KeyFileError if it is missing, or not as it was made."""
@@ -304,6 +321,7 @@ class KeyStore(KeyPair):
         galois_steps: Iterable[int] = (),
         conjugation: bool = False,
         relin: bool = False,
+        readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> KeyStore:
         """Add evaluation keys, as KeyContents.extended; devices keep theirs, for the pair stays the same.
@@ -316,7 +334,11 @@ class KeyStore(KeyPair):
         with self._turn():
             present = KeyStore.open(self.path)
             more = present.contents().extended(
-                galois_steps=galois_steps, conjugation=conjugation, relin=relin, progress=progress
+                galois_steps=galois_steps,
+                conjugation=conjugation,
+                relin=relin,
+                readings=readings,
+                progress=progress,
             )
             before, after = present.manifest.digests, more.manifest.digests
             present._replace(more, [name for name in after if after[name] != before.get(name)])

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bound on |value| of readings: declared, carried along, and what keeps results within the modulus."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import (
+    Ciphertext,
+    Constant,
+    Evaluator,
+    LinearModel,
+    Matrix,
+    Mean,
+    Owner,
+    Program,
+    Step,
+    Sum,
+    WeightedSum,
+    compute,
+    encrypt,
+)
+from ciphermote.adapter import adapt, read_set
+from ciphermote.bounds import DEVIATIONS, Known, KnownSum, Readings, check_room
+from ciphermote.choices import EngineName
+from ciphermote.declaration import Declaration, split
+from ciphermote.errors import Error, FrameError, ParameterError, ValueRangeError
+from ciphermote.keys import KeyStore
+from ciphermote.labels import LABEL_BYTES, attach, detach
+from ciphermote.parameters import BUILTIN, by_name
+
+SET = by_name("n4096_q26x3_p27")
+T = 40961
+MODEL = LinearModel(np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([1.0, -1.0]))
+
+
+@cache
+def owner() -> Owner:
+    return Owner.generate(SET, model=MODEL, rotations=[1, 2, -1])
+
+
+@cache
+def evaluator(t: int = 0) -> Evaluator:
+    return Evaluator(owner().evaluation_keys, t)
+
+
+def known(data: bytes) -> Known:
+    _, label = detach(data)
+    assert label is not None
+    return label.known
+
+
+# --- what an owner declares ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    ("largest", "summed"), [(100.0, 1000), (1.0, 1), (1e-6, 50), (3e4, 10), (2.5, 10**6)]
+)
+def test_the_scale_has_room_for_the_sum_that_is_declared(
+    parameters: Any, largest: float, summed: int
+) -> None:
+    readings = Readings(largest, summed)
+    try:
+        scale = 2.0 ** readings.log2_scale(parameters)
+    except ParameterError as error:
+        assert "has no room for sums" in str(error) and parameters.n < 4096
+        return
+    check_room("The sum", largest * summed, parameters, len(parameters.data_primes), scale, 0)
+
+
+def test_a_thousand_readings_of_100_add_up_by_default() -> None:
+    own = Owner.generate(SET, relin=False)
+    reading = np.full(SET.slots, 100.0)
+    frames = [encrypt(reading, own.secret_key) for _ in range(50)]
+    total = own.decrypt(compute(Sum(), frames * 20))
+    assert np.abs(total - 100_000).max() < 0.5
+    mean = own.decrypt(compute(Mean(), frames * 20))
+    assert np.abs(mean - 100).max() < 1e-3
+
+
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, True, "100", None, 1e40])
+def test_a_bound_that_is_none_is_refused(value: Any) -> None:
+    with pytest.raises(ParameterError, match="The largest value"):
+        Readings(value)
+
+
+def test_keys_keep_what_is_declared(tmp_path: Any) -> None:
+    own = Owner.generate(SET, largest=7.5, summed=12, relin=False)
+    own.save(tmp_path / "keys")
+    own.save_public(tmp_path / "public")
+    for folder in ("keys", "public"):
+        assert KeyStore.open(tmp_path / folder).readings == Readings(7.5, 12)
+    again = Owner.load(tmp_path / "keys")
+    assert again.secret_key.readings == again.public_key.readings == own.device_keys().secret_key.readings
+    with pytest.raises(ValueRangeError, match=r"8.0 \(number 2\) is beyond the declared largest value, 7.5"):
+        encrypt([1.0, 8.0], again.public_key)
+    assert known(adapt(encrypt([1.0], again.public_key), SET, own.key_id)).largest == 7.5
+
+
+def test_the_stated_error_of_a_reading_is_four_deviations() -> None:
+    readings = Readings()
+    for key in ("symmetric", "asymmetric"):
+        expected = Known.encrypted(100.0, SET, key, 2.0 ** readings.log2_scale(SET)).error  # type: ignore[arg-type]
+        assert expected is not None
+        assert readings.error(SET, key) == pytest.approx(DEVIATIONS * expected)  # type: ignore[arg-type]
+
+
+def test_where_noise_leaves_too_little_a_larger_set_is_named() -> None:
+    readings = Readings()
+    assert readings.smallest_set(by_name("n1024_q26"), "asymmetric") == SET
+    assert readings.smallest_set(SET, "asymmetric") == SET
+    assert Readings(10, 1).smallest_set(by_name("n1024_q26"), "symmetric") == by_name("n1024_q26")
+
+
+# --- what travels with a ciphertext -------------------------------------------------------------------------
+
+
+def test_frames_carry_what_was_declared_and_a_label_carries_it_on() -> None:
+    frames = encrypt([1.0], owner().public_key, largest=2)
+    assert read_set(frames, SET, owner().key_id).largest == 2
+    x = evaluator().load(frames)
+    assert x.largest == 2 == known(bytes(x)).largest == evaluator().load(bytes(x)).largest
+    assert x.known.error is not None and x.known.fresh
+    # A device declares nothing in its frames: its owner has, with the keys.
+    _, bare = split(frames)
+    assert read_set(bare, SET, owner().key_id).largest is None
+    assert known(adapt(bare, SET, owner().key_id, largest=100)).largest == 100
+    assert evaluator().load(bare).largest is None
+
+
+def test_a_declaration_belongs_to_its_reading() -> None:
+    frames = [encrypt([1.0], owner().public_key, largest=bound, counter=bound) for bound in (2, 5)]
+    declarations, rest = zip(*map(split, frames), strict=True)
+    mixed = b"".join(declared.to_bytes() for declared in declarations) + rest[1]  # type: ignore[union-attr]
+    assert read_set(mixed, SET, owner().key_id).largest == 5
+
+
+def test_a_damaged_declaration_is_refused() -> None:
+    frames = encrypt([1.0], owner().public_key)
+    for at in range(48):
+        broken = frames[:at] + bytes([frames[at] ^ 1]) + frames[at + 1 :]
+        with pytest.raises(FrameError):
+            owner().decrypt(broken)
+    for largest in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(FrameError, match="declaration"):
+            owner().decrypt(Declaration(SET.id, owner().key_id, 3, largest).to_bytes() + split(frames)[1])
+
+
+def test_labels_of_older_files_declare_nothing_and_are_read() -> None:
+    x = bytes(evaluator().load(encrypt([2.0], owner().public_key)))
+    seal, label = detach(x)
+    assert label is not None and len(x) - len(seal) == LABEL_BYTES
+    import hashlib
+
+    old = struct.pack("<4sBBBBIQdQ", b"CMLB", 2, 1, 2, 0, SET.id, owner().key_id, label.scale, 0)
+    old = bytes(seal) + old + hashlib.blake2b(bytes(seal) + old, digest_size=32).digest()
+    assert known(old) == Known()
+    found = compute(Sum(), [old, old])
+    assert known(found).largest is None
+    assert abs(owner().decrypt(found)[0] - 4) < 0.1
+
+
+@pytest.mark.parametrize("number", [-1.0, np.inf, -np.inf])
+def test_a_label_with_an_impossible_bound_is_refused(number: float) -> None:
+    seal, label = detach(bytes(evaluator().load(encrypt([2.0], owner().public_key))))
+    assert label is not None
+    for measures in (Known(number), Known(1.0, number)):
+        with pytest.raises(FrameError, match="damaged or hostile"):
+            detach(attach(bytes(seal), replace(label, known=measures)))
+
+
+# --- what operations make of it -----------------------------------------------------------------------------
+
+REAL = encrypt([3.0, -4.0], owner().secret_key, largest=4, log2_scale=25)
+
+
+def real() -> Ciphertext:
+    return evaluator().load(REAL)
+
+
+@pytest.mark.parametrize(
+    ("operation", "largest"),
+    [
+        (lambda x: x + x, 8),
+        (lambda x: x - x * 2, 12),
+        (lambda x: -x, 4),
+        (lambda x: 7 - x, 11),
+        (lambda x: x + np.array([1.0, -5.0]), 9),
+        (lambda x: x * -3, 12),
+        (lambda x: x * 0.5, 2),
+        (lambda x: x * np.array([1.0, -2.5]), 10),
+        (lambda x: evaluator().multiply(x, x + 1), 20),
+        (lambda x: evaluator().rescale(evaluator().square(x)), 16),
+        (lambda x: evaluator().rotate(x, 1), 4),
+        (lambda x: evaluator().rotate_many(x, [1, 2])[1], 4),
+        (lambda x: evaluator().mod_switch(x), 4),
+        (lambda x: evaluator().inner_sum(x, 3), 12),
+        (lambda x: evaluator().sum([x, x, x]), 12),
+        (lambda x: evaluator().polynomial(x, [1, -2]), 1 + 8),
+        (lambda x: evaluator().matmul(Matrix(SET, [[1.0, -2.0], [0.5, 0.0]]), x), 12),
+        (lambda x: (x * 2.0).match(evaluator().mod_switch(x)), 8),
+    ],
+)
+def test_the_bound_of_a_result_follows_from_those_of_its_operands(
+    operation: Callable[[Ciphertext], Ciphertext], largest: float
+) -> None:
+    found = operation(real())
+    assert found.largest == pytest.approx(largest)
+    assert np.abs(owner().decrypt(bytes(found))).max() <= largest * (1 + 1e-3)
+    assert operation(real().without_bound()).largest is None
+
+
+@pytest.mark.parametrize("engine", ["native", "seal"])
+def test_engines_carry_the_bound(engine: EngineName) -> None:
+    keys = owner().evaluation_keys
+    program = Program(
+        (
+            Step("multiply_plain", 1, 0, 0),
+            Step("rescale", 1, 1),
+            Step("add", 1, 1, 1),
+            Step("add_plain", 1, 1, 1),
+        ),
+        (Constant(np.array([1.5, -2.0]), float(SET.primes[2])), Constant(np.array([-7.0]))),
+    )
+    for operation, largest in (
+        (Sum(), 4),
+        (WeightedSum([-2.0]), 8),
+        (MODEL, 15),  # 0.5 * 4 + 3 * 4 + 1
+        (program, 2 * 2 * 4 + 7),
+    ):
+        result = compute(operation, REAL, keys, engine=engine)  # type: ignore[arg-type]
+        assert known(result).largest == pytest.approx(largest)
+    assert known(compute(Sum(), [REAL, REAL], bound=3, engine=engine)).largest == 6
+
+
+# --- what is refused ----------------------------------------------------------------------------------------
+
+
+@cache
+def narrow() -> Owner:
+    """Of one data prime: at scale 2^16, room for values below 256."""
+    return Owner.generate("n2048_q26_p27", rotations=[1])
+
+
+def reading(value: float, largest: float, **options: Any) -> bytes:
+    values = np.full(narrow().parameters.slots, value)
+    return encrypt(values, narrow().secret_key, largest=largest, log2_scale=16, **options)
+
+
+@pytest.mark.parametrize("value", [21.5, 80.0, -80.0])
+def test_sums_and_means_that_may_wrap_are_refused(value: float) -> None:
+    """Three readings of 80 have room and add up; a fourth is refused, whatever its value is."""
+    frames = [reading(value, 80) for _ in range(4)]
+    own = narrow()
+    evaluate = Evaluator(own.evaluation_keys)
+    for operation, factor in ((Sum(), 3.0), (Mean(), 1.0)):
+        assert np.abs(own.decrypt(compute(operation, frames[:3])) - factor * value).max() < 0.3
+        with pytest.raises(ValueRangeError, match=r"sum of 4 ciphertexts may reach 320, .* up to 255"):
+            compute(operation, frames)
+    with pytest.raises(ValueRangeError, match="may reach 320"):
+        compute(Sum(), frames, engine="seal")
+    with pytest.raises(ValueRangeError, match="may reach 320"):
+        evaluate.sum(frames)
+    x = evaluate.load(frames[0])
+    for act in (
+        lambda: x + x + x + x,
+        lambda: x * 4,
+        lambda: x - 200,
+        lambda: 200 - x,
+        lambda: x - x - x - x,
+        lambda: evaluate.inner_sum(x, 4),
+    ):
+        with pytest.raises(ValueRangeError, match="may reach"):
+            act()
+
+
+def test_more_primes_or_a_smaller_bound_make_room() -> None:
+    frames = [reading(10.0, 80) for _ in range(4)]
+    assert np.abs(narrow().decrypt(compute(Sum(), frames, bound=10)) - 40).max() < 0.3
+    assert known(compute(Sum(), frames, bound=10)).largest == 40
+
+
+def test_products_that_may_wrap_are_refused() -> None:
+    e = evaluator()
+    x = e.load(encrypt([1.0], owner().secret_key, largest=100, log2_scale=25))
+    square = e.rescale(e.square(x))
+    assert square.largest == 1e4
+    for act in (
+        lambda: e.square(square),
+        lambda: e.polynomial(x, [0, 0, 0, 1]),
+        lambda: e.rescale(e.multiply(square, e.mod_switch(x) * 2**30)),
+        lambda: e.matmul(Matrix(SET, [[2.0**60]]), x),
+        lambda: e.mod_switch(x, 2),
+    ):
+        with pytest.raises(ValueRangeError, match="may reach"):
+            act()
+
+
+def test_integers_beyond_the_plain_modulus_are_refused() -> None:
+    frames = [encrypt([100, 5], owner().secret_key, plain_modulus=1009) for _ in range(11)]
+    found = owner().decrypt(compute(Sum(), frames[:10]))
+    assert found[:2].tolist() == [1000, 50]
+    with pytest.raises(ValueRangeError, match=r"may reach 1,100, and integers modulo 1009 go up to 1,008"):
+        compute(Sum(), frames)
+    with pytest.raises(ParameterError, match=r"may reach 1,000 either way, .* with a sign go up to 504"):
+        owner().decrypt(compute(Sum(), frames[:10]), signed=True)
+    x = evaluator(T).load(encrypt([200, 3], owner().secret_key, largest=200, plain_modulus=T))
+    assert evaluator(T).square(x).largest == 40_000
+    for act in (
+        lambda: evaluator(T).square(x + 3),
+        lambda: x * 205,
+        lambda: evaluator(T).polynomial(x, [0, 1, 2]),
+        lambda: evaluator(T).inner_sum(x, 205),
+    ):
+        with pytest.raises(ValueRangeError, match="may reach"):
+            act()
+
+
+def test_a_result_of_nothing_but_noise_is_refused() -> None:
+    """Room for 1,000 readings of 100 leaves a scale at which the public key's noise drowns them."""
+    own = narrow()
+    frames = [encrypt(np.full(1024, 80.0), own.public_key) for _ in range(3)]
+    for act in (
+        lambda: compute(Sum(), frames),
+        lambda: compute(Mean(), frames),
+        lambda: own.decrypt(frames[0]),
+    ):
+        with pytest.raises(ValueRangeError, match="leaves nothing of them"):
+            act()
+    assert np.abs(own.decrypt(encrypt([80.0], own.secret_key))[0] - 80) < 5
+
+
+def test_an_unknown_bound_makes_the_sums_unknown() -> None:
+    total = KnownSum()
+    for term in (Known(3.0, 0.1, fresh=True), Known(4.0, 0.2, fresh=True), Known(5.0, 0.3)):
+        total.add(term)
+    assert total.known.largest == 12 and total.known.error == pytest.approx(0.3 + np.hypot(0.1, 0.2))
+    total.add(Known())
+    assert total.known == Known()
+
+
+def test_errors_are_whole_sentences() -> None:
+    for act in (
+        lambda: compute(Sum(), [reading(1.0, 80)] * 4),
+        lambda: encrypt([101.0], owner().public_key),
+        lambda: check_room("A square", 1e30, SET, 3, 2.0**40, 0),
+        lambda: check_room("A square", 1e30, SET, 3, 1.0, 17),
+    ):
+        with pytest.raises(Error) as caught:
+            act()
+        assert str(caught.value).endswith(".") and "(--l" in str(caught.value)
