@@ -274,10 +274,9 @@ def refused_values(words, **wanted):
     engine.command("COMMAND_SYMMETRIC")
     engine.run()
     outcome = engine.simulate()
-    (whole,) = outcome.frames  # behind what had left of the first one
-    assert whole.endswith(frames_of(case)[1])
-    (raised,) = outcome.faults
-    return raised
+    assert len(outcome.faults) == len(outcome.frames) == 1
+    assert outcome.frames[0].endswith(frames_of(case)[1]), "behind what had left of the first one"
+    return outcome.faults[0]
 
 
 def float_word(x):
@@ -329,8 +328,8 @@ def test_a_value_beyond_the_largest(numbers, complex_slots, negative):
         engine.wait_for_wipe()
         engine.script.append("forget")
     outcome = engine.simulate()
-    (whole,) = outcome.frames
-    assert outcome.faults == [constants()["FAULT_RANGE"]] and whole.endswith(frames_of(case)[1])
+    assert outcome.faults == [constants()["FAULT_RANGE"]] and len(outcome.frames) == 1
+    assert outcome.frames[0].endswith(frames_of(case)[1])
 
 
 @pytest.mark.parametrize("largest", [0, 1 << 31], ids=["none", "negative"])
