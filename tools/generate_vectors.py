@@ -126,7 +126,11 @@ def numbers_of(kind: str, state: int, count: int) -> list[int | float]:
     numbers: list[int | float] = []
     for _ in range(count):
         state = (1664525 * state + 1013904223) % 2**32
-        if kind == "float32":
+        if kind == "int64":
+            low, state = state, (1664525 * state + 1013904223) % 2**32
+            (number,) = struct.unpack("<q", struct.pack("<II", low, state))
+            number >>= 2
+        elif kind == "float32":
             high = state >> 27 & 15
             field = 0 if high == 15 else 127 - high
             (number,) = struct.unpack("<f", struct.pack("<I", state & 0x807FFFFF | field << 23))

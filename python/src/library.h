@@ -73,7 +73,7 @@ template <typename... Numbers> struct nb::detail::type_caster<ciphermote::Values
 namespace ciphermote
 {
 
-using CkksValues = ValuesOf<float, int16_t, int32_t>;
+using CkksValues = ValuesOf<float, int16_t, int32_t, int64_t>;
 using BfvValues = ValuesOf<int16_t, int32_t, uint16_t, uint32_t>;
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NewWords = nb::ndarray<nb::numpy, uint32_t>;
@@ -258,8 +258,8 @@ inline float rounded_up(double largest)
 }
 
 /*
- * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs.
- * Without largest, it is what the scale has room for. The library judges exponent and scale; here they must
+ * The caller's array as cm_ckks_values: 1-D float32, int16, int32 or int64; complex slots as interleaved
+ * pairs. Without largest, it is what the scale has room for. The library judges exponent and scale; here they must
  * only keep their value in its 16 bits.
  */
 inline cm_ckks_values values_of(const cm_params *params, const CkksValues &array, bool complex_slots,
@@ -276,8 +276,10 @@ inline cm_ckks_values values_of(const cm_params *params, const CkksValues &array
         values.number = CM_INT16;
     } else if (array.dtype() == nb::dtype<int32_t>()) {
         values.number = CM_INT32;
+    } else if (array.dtype() == nb::dtype<int64_t>()) {
+        values.number = CM_INT64;
     } else {
-        throw nb::type_error("values must be a float32, int16 or int32 array");
+        throw nb::type_error("values must be a float32, int16, int32 or int64 array");
     }
     const size_t parts = complex_slots ? 2 : 1;
     if (array.shape(0) % parts != 0) {

@@ -21,11 +21,12 @@ static void encrypt_every_real_number(const cm_params *params, cm_xof_kind xof)
 {
     static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
     for (unsigned i = 0; i < 16; i++) {
-        for (unsigned number = CM_FLOAT32; number <= CM_INT32; number++) {
+        const cm_precision precision = precisions[i >> 2 & 1u];
+        for (unsigned j = 0; j < (precision == CM_FIXED_63 ? 4u : 3u); j++) {
+            static const cm_number numbers[] = {CM_FLOAT32, CM_INT16, CM_INT32, CM_INT64};
             const bool in_place = i & 1u;
-            cm_ckks_values values =
-                draw_reals(params, (cm_number)number, i & 2u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL,
-                           precisions[i >> 2 & 1u], in_place);
+            cm_ckks_values values = draw_reals(params, numbers[j], i & 2u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL,
+                                               precision, in_place);
             values.exponent = (int16_t)(i & 8u ? EXPONENT_OF_INTEGERS - 12 : EXPONENT_OF_INTEGERS);
             check_call(encrypt_reals(params, &values, xof, open_writer(FRAMES)), CM_OK);
         }

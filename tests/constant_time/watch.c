@@ -266,12 +266,12 @@ cm_ckks_values draw_reals(const cm_params *params, cm_number number, cm_slots sl
                                    .log2_scale = LOG2_SCALE,
                                    .largest = 12}; /* either part is below 8 */
     const uint32_t count = values.count * (slots == CM_SLOTS_COMPLEX ? 2u : 1u);
-    const size_t size = number == CM_INT16 ? 2u : 4u;
+    const size_t size = number == CM_INT16 ? 2u : number == CM_INT64 ? 8u : 4u;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t x = next_random();
         const uint32_t float_bits = (x & 0x807FFFFFu) | (x >> 27 & 15u ? 130u - (x >> 27 & 15u) : 0u) << 23;
-        const uint32_t word = number == CM_FLOAT32 ? float_bits : x >> 17;
-        memcpy(at + size * i, &word, size);
+        const uint64_t word = number == CM_FLOAT32 ? float_bits : x >> 17;
+        memcpy(at + size * i, &word, size); /* the low bytes */
     }
     mark_secret(at, size * count);
     return values;

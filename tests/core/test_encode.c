@@ -241,6 +241,66 @@ static void integers_beyond_the_largest_are_refused(void)
     }
 }
 
+static cm_status encode_wide(int64_t value, int exponent, float largest)
+{
+    cm_ckks_values values = real_floats(floats, 1, 20, CM_FIXED_63);
+    values.data = &value;
+    values.number = CM_INT64;
+    values.exponent = (int16_t)exponent;
+    values.largest = largest;
+    return encode(&values);
+}
+
+static void integers_of_64_bits_are_refused_beyond_the_largest_or_2_to_the_62(void)
+{
+    const int64_t most = ((int64_t)1 << 62) - 1;
+    CHECK(encode_wide(100, 0, 100) == CM_OK && encode_wide(-100, 0, 100) == CM_OK);
+    CHECK(encode_wide(101, 0, 100) == CM_ERR_VALUE_RANGE && encode_wide(-101, 0, 100) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide(most, -61, 2) == CM_OK && encode_wide(-most, -61, 2) == CM_OK);
+    CHECK(encode_wide(most + 1, -61, 4) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide(-most - 1, -61, 4) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide(INT64_MAX, -128, 4) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide(INT64_MIN, -128, 4) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide((int64_t)1 << 60, -60, 1) == CM_OK);
+    CHECK(encode_wide(((int64_t)1 << 60) + 1, -60, 1) == CM_ERR_VALUE_RANGE);
+    CHECK(encode_wide(1, 127, 100) == CM_ERR_VALUE_RANGE && encode_wide(0, 127, 100) == CM_OK);
+}
+
+static void integers_of_64_bits_need_the_precision_of_63(void)
+{
+    static const int64_t one = 1;
+    cm_ckks_values values = real_floats(floats, 1, 20, CM_FIXED_31);
+    values.data = &one;
+    values.number = CM_INT64;
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    values = real_floats(floats, 1, 20, CM_FIXED_63);
+    values.data = &one;
+    values.number = CM_INT64;
+    CHECK(encode(&values) == if_built(CM_FIXED_63, CM_OK));
+}
+
+/* Those of fewer bits are encoded as they are in 32, at every distance that they are shifted. */
+static void integers_of_64_bits_are_rounded_as_those_of_32(void)
+{
+    static int32_t narrow[SLOTS];
+    static int64_t wide[SLOTS];
+    for (unsigned i = 0; i < SLOTS; i++) {
+        narrow[i] = (int32_t)(i * 2654435761u);
+        wide[i] = narrow[i];
+    }
+    for (int exponent = -100; exponent <= 4; exponent++) {
+        cm_ckks_values values = real_floats(floats, SLOTS, 20, CM_FIXED_63);
+        values.exponent = (int16_t)exponent;
+        values.number = CM_INT32;
+        values.data = narrow;
+        CHECK(encode_into(other_words, &values) == CM_OK);
+        values.number = CM_INT64;
+        values.data = wide;
+        CHECK(encode(&values) == CM_OK);
+        CHECK_BYTES(message_words, other_words, CM_CKKS_MESSAGE_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63));
+    }
+}
+
 static bool complex_fits(float re, float im, float largest, cm_precision precision)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
@@ -575,6 +635,9 @@ void test_encode(void)
     RUN(floats_beyond_the_largest_are_refused);
     RUN(integers_beyond_the_largest_are_refused);
     RUN(complex_numbers_beyond_the_largest_are_refused);
+    RUN_IF(CM_CONFIG_PRECISION_63, integers_of_64_bits_are_refused_beyond_the_largest_or_2_to_the_62);
+    RUN(integers_of_64_bits_need_the_precision_of_63);
+    RUN_IF(CM_CONFIG_PRECISION_63, integers_of_64_bits_are_rounded_as_those_of_32);
     RUN(a_refused_vector_leaves_zeros);
     RUN(counts_of_zero_and_beyond_the_slots_are_refused);
     RUN(arguments_out_of_range_are_refused);

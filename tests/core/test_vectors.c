@@ -92,6 +92,12 @@ static cm_ckks_values make_values(const cm_vector *vector, unsigned index)
         x = 1664525u * x + 1013904223u;
         if (vector->number == CM_INT16) {
             put_number(i, false, x >> 16);
+        } else if (vector->number == CM_INT64) {
+            const uint32_t low = x;
+            x = 1664525u * x + 1013904223u;
+            const uint64_t shifted = ((uint64_t)x << 32 | low) >> 2;
+            const int64_t number = (int64_t)(shifted | ((uint64_t)0 - (x >> 31)) << 62);
+            memcpy((uint8_t *)arena + 8 * i, &number, sizeof number);
         } else {
             put_number(i, true, vector->number == CM_FLOAT32 ? float_bits(x) : x);
         }
@@ -385,7 +391,13 @@ static double scaled(double value, int exponent)
 /* Number i of those that make_values wrote, times the scale. */
 static double scaled_number(const cm_ckks_values *values, size_t i)
 {
-    const uint8_t *at = (const uint8_t *)values->data + i * (values->number == CM_INT16 ? 2u : 4u);
+    const size_t size = values->number == CM_INT16 ? 2u : values->number == CM_INT64 ? 8u : 4u;
+    const uint8_t *at = (const uint8_t *)values->data + i * size;
+    if (values->number == CM_INT64) {
+        int64_t whole;
+        memcpy(&whole, at, sizeof whole);
+        return scaled((double)whole, values->exponent + values->log2_scale);
+    }
     if (values->number == CM_FLOAT32) {
         float value;
         memcpy(&value, at, sizeof value);

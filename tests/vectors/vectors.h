@@ -231,6 +231,16 @@ static const cm_vector cm_vectors[] = {
      -12, 25, 2048, CM_VECTOR_TAGGED,
      "f65b3df4bda20128aa9fbc745170da17e8417281bb40e5fecf0f37a49fc358ca",
      "92d49ef62be11277813086e14afb8312c508c7d4064d5676be9c7bd4db9f3b2f"},
+    {"n4096_q26x3_p27, symmetric with chacha20, 63 bits, 2048 real int64, frames",
+     &cm_n4096_q26x3_p27, CM_XOF_CHACHA20, CM_FIXED_63, CM_SLOTS_REAL, CM_INT64,
+     -61, 45, 2048, CM_VECTOR_FRAMES,
+     "d87b58c89db40dddd99733080a3a3fc30835a50a4fb100046394aedbcb78c820",
+     "b7719a1fe96aff783fbb0dd553f6d35102374e63137b13819bfdd6a3a722a4f5"},
+    {"n2048_q26_p27, symmetric with shake256, 63 bits, 1000 complex int64, seal_seeded",
+     &cm_n2048_q26_p27, CM_XOF_SHAKE256, CM_FIXED_63, CM_SLOTS_COMPLEX, CM_INT64,
+     -61, 22, 1000, CM_VECTOR_SEAL_SEEDED,
+     "3fb642bc4656b2a421d3b262938ad2954550480c3ccea733a36a113518296d54",
+     "bafc3058ac753972f01c7fb99dfd27c6f5d4c41ee2973d96a809ff9b686dbc73"},
 };
 
 #endif

@@ -46,7 +46,7 @@ typedef enum cm_precision {
 typedef struct cm_ckks_values {
     const void *data;
     uint32_t count;   /* slots in data: 1 .. n/2 */
-    cm_number number; /* CM_FLOAT32, CM_INT16 or CM_INT32; an integer i stands for i * 2^exponent */
+    cm_number number; /* CM_FLOAT32, CM_INT16, CM_INT32 or CM_INT64; an integer i stands for i * 2^exponent */
     cm_slots slots;
     int16_t exponent;   /* for integers, -128 .. 127; floats ignore it, but it must be in range */
     int16_t log2_scale; /* the scale is 2^log2_scale; 1 .. 60, and at most the set's log2_q_data: SEAL

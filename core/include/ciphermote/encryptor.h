@@ -44,7 +44,8 @@ typedef enum cm_number {
     CM_INT16 = 2,
     CM_INT32 = 3,
     CM_UINT16 = 4, /* BFV only */
-    CM_UINT32 = 5  /* BFV only */
+    CM_UINT32 = 5, /* BFV only */
+    CM_INT64 = 6   /* CKKS with CM_FIXED_63 only, below 2^62 in magnitude; not on AVR (CM_ERR_UNSUPPORTED) */
 } cm_number;
 
 /*

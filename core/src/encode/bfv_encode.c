@@ -27,7 +27,7 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
 }
 
 /* Of public numbers. */
-static inline uint32_t smaller(uint32_t a, uint32_t b)
+static inline uint32_t lesser(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -44,8 +44,8 @@ static CM_ALWAYS_INLINE uint32_t convert_integers(const cm_bfv_values *values, b
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
     const uint32_t sign = is_signed && !wide ? 0x8000u : 0u;
-    const uint32_t depth = is_signed ? smaller((t - 1u) / 2u, values->largest) : 0u;
-    const uint32_t span = depth + smaller(is_signed ? t / 2u : t - 1u, values->largest);
+    const uint32_t depth = is_signed ? lesser((t - 1u) / 2u, values->largest) : 0u;
+    const uint32_t span = depth + lesser(is_signed ? t / 2u : t - 1u, values->largest);
     const uint32_t gained = is_signed && width == CM_BFV_32 ? t : 0u;
     const uint32_t lost = !is_signed && width == CM_BFV_16 ? t : 0u;
     uint32_t wrong = 0;

@@ -14,6 +14,13 @@
 #include "encode/ckks_fixed.h"
 #include "encode/slots.h"
 
+#if CM_CONFIG_PRECISION_63 && !defined(__AVR__)
+#define HAS_INT64 1
+#else
+#define HAS_INT64 0
+#endif
+#define MOST_INT64 (((uint64_t)1 << 62) - 1u)
+
 /* What the conversions of one vector found wrong, gathered without branching; nonzero if anything was. */
 typedef struct findings {
     uint32_t not_finite;
@@ -308,9 +315,46 @@ static findings convert_integers_63(const cm_ckks_values *values, uint32_t count
     return (findings){0, any_above(beyond, largest)};
 }
 
+#if HAS_INT64
+
+static inline uint64_t mask_of_top_64(uint64_t x)
+{
+    return cmi_mask_twice(cmi_mask_of_top((uint32_t)(x >> 32)));
+}
+
+/* As convert_integers_31_up and ..._down, for numbers of 64 bits: largest is below 2^62. */
+static findings convert_wide_integers_63(const cm_ckks_values *values, uint32_t count, int32_t shift,
+                                         int64_t *message)
+{
+    const uint64_t scaled = scaled_largest(values, -values->exponent);
+    const uint64_t largest = scaled < MOST_INT64 ? scaled : MOST_INT64;
+    const int32_t whole = shift + values->exponent;
+    const unsigned left = whole < 0 ? 0u : whole < 63 ? (unsigned)whole : 63u;
+    const unsigned right = whole >= 0 ? 0u : whole > -63 ? (unsigned)-whole : 63u;
+    const uint64_t half = right > 0 ? (uint64_t)1 << (right - 1u) : 0u;
+    uint64_t beyond = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t value;
+        memcpy(&value, (const uint8_t *)values->data + (size_t)i * sizeof value, sizeof value);
+        const uint64_t negative = mask_of_top_64(value);
+        const uint64_t magnitude = (value ^ negative) - negative;
+        const uint64_t rounded = ((magnitude << left) + half) >> right;
+        beyond |= largest - magnitude;
+        message[i] = (int64_t)((rounded ^ negative) - negative);
+    }
+    return (findings){0, (uint32_t)(beyond >> 63)};
+}
+
+#endif
+
 static findings convert_63(const cm_ckks_values *values, uint32_t count, int64_t *message)
 {
     const int32_t shift = values->log2_scale + CM_GUARD_BITS_63;
+#if HAS_INT64
+    if (values->number == CM_INT64) {
+        return convert_wide_integers_63(values, count, shift, message);
+    }
+#endif
     return values->number == CM_FLOAT32 ? convert_floats_63(values, count, shift, message)
                                         : convert_integers_63(values, count, shift, message);
 }
@@ -383,13 +427,18 @@ bool cmi_ckks_beyond_circle(const cm_ckks_values *values)
 
 #endif
 
+static bool is_number(const cm_ckks_values *values)
+{
+    return (values->number >= CM_FLOAT32 && values->number <= CM_INT32) ||
+           (values->number == CM_INT64 && values->precision == CM_FIXED_63);
+}
+
 cm_status cmi_ckks_check(const cm_params *params, const cm_ckks_values *values)
 {
     const uint32_t largest = largest_bits(values);
     if (!values->data || values->count == 0 || values->exponent < -128 || values->exponent > 127 ||
         largest == 0 || largest > 0x7F7FFFFFu || /* infinite, no number, or negative */
-        values->number < CM_FLOAT32 || values->number > CM_INT32 ||
-        (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
+        !is_number(values) || (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
         return CM_ERR_ARGUMENT;
     }
     if (values->precision != CM_FIXED_31 && values->precision != CM_FIXED_63) {
@@ -397,6 +446,7 @@ cm_status cmi_ckks_check(const cm_params *params, const cm_ckks_values *values)
     }
     if ((values->precision == CM_FIXED_31 && !CM_CONFIG_PRECISION_31) ||
         (values->precision == CM_FIXED_63 && !CM_CONFIG_PRECISION_63) ||
+        (values->number == CM_INT64 && !HAS_INT64) ||
         (values->slots == CM_SLOTS_COMPLEX && !CM_CONFIG_COMPLEX)) {
         return CM_ERR_UNSUPPORTED;
     }
