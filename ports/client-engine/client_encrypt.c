@@ -76,7 +76,7 @@ static bool serves_setup(job *of)
     of->sender = writer->sender;
     of->xof = of->public_key ? CM_XOF_NONE : setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : setup->xof;
     return writer->sink.write && of->xof != CM_XOF_BLAKE2XB &&
-           (!of->sender || (of->sender->tag_key && window_reaches(of->sender, setup->device->counter.next)));
+           (!of->sender || (of->sender->turn && window_reaches(of->sender, setup->device->counter.next)));
 }
 
 /* Whether portable C would take the values, up to their range. */

@@ -259,8 +259,8 @@ inline float rounded_up(double largest)
 
 /*
  * The caller's array as cm_ckks_values: 1-D float32, int16, int32 or int64; complex slots as interleaved
- * pairs. Without largest, it is what the scale has room for. The library judges exponent and scale; here they must
- * only keep their value in its 16 bits.
+ * pairs. Without largest, it is what the scale has room for. The library judges exponent and scale; here they
+ * must only keep their value in its 16 bits.
  */
 inline cm_ckks_values values_of(const cm_params *params, const CkksValues &array, bool complex_slots,
                                 int exponent, int log2_scale, int precision,

@@ -5,6 +5,7 @@
 #include "build.h"
 #include "check.h"
 #include "encode/ckks.h"
+#include "encode/ckks_fixed.h"
 #include "ring/prime.h"
 #include "roots.h"
 #include "scheme/noise.h"
@@ -238,6 +239,45 @@ static void integers_beyond_the_largest_are_refused(void)
         CHECK(integer_fits(INT32_MIN, -23, 256, CM_INT32, precisions[p]));
         CHECK(!integer_fits(INT32_MIN, -23, 255.99998f, CM_INT32, precisions[p]));
         CHECK(integer_fits(INT32_MAX, -23, 256, CM_INT32, precisions[p]));
+    }
+}
+
+/* A slot, encoded and then decoded again. */
+static cm_status decode_complex(float re, float im, uint32_t largest, cm_precision precision)
+{
+    const cmi_ckks_message message = {message_words, LOG2_N, CM_SLOTS_COMPLEX, precision};
+    const cmi_ckks_decoding wanted = {
+        .scale = (uint64_t)(1023 + 18) << 52, .number = CM_FLOAT32, .largest = largest};
+    memset(floats, 0, sizeof floats);
+    floats[2] = re;
+    floats[3] = im;
+    cm_ckks_values values = real_floats(floats, 2, 18, precision);
+    values.slots = CM_SLOTS_COMPLEX;
+    CHECK(encode(&values) == CM_OK);
+    for (unsigned i = 0; i < N; i++) { /* guard bits */
+        if (precision == CM_FIXED_31) {
+            ((int32_t *)(void *)message_words)[i] *= 1 << CM_GUARD_BITS_31;
+        } else {
+            ((int64_t *)(void *)message_words)[i] *= 1 << CM_GUARD_BITS_63;
+        }
+    }
+    return cmi_ckks_decode(&message, &wanted);
+}
+
+static void a_decoded_slot_beyond_twice_the_largest_in_absolute_value_is_refused(void)
+{
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p])) {
+            continue;
+        }
+        CHECK(decode_complex(141, 141, 100, precisions[p]) == CM_OK);
+        CHECK(decode_complex(-141, 141.9f, 100, precisions[p]) == CM_ERR_VALUE_RANGE);
+        CHECK(decode_complex(199, 199, 100, precisions[p]) == CM_ERR_VALUE_RANGE); /* 2.81 times */
+        CHECK(decode_complex(199, 10, 100, precisions[p]) == CM_OK);
+        CHECK(decode_complex(0, -201, 100, precisions[p]) == CM_ERR_VALUE_RANGE);
+        CHECK(decode_complex(1.3f, -1.5f, 1, precisions[p]) == CM_OK);
+        CHECK(decode_complex(1.3f, -1.53f, 1, precisions[p]) == CM_ERR_VALUE_RANGE);
+        CHECK(decode_complex(300, 300, 0, precisions[p]) == CM_OK); /* no limit */
     }
 }
 
@@ -636,6 +676,7 @@ void test_encode(void)
     RUN(integers_beyond_the_largest_are_refused);
     RUN(complex_numbers_beyond_the_largest_are_refused);
     RUN_IF(CM_CONFIG_PRECISION_63, integers_of_64_bits_are_refused_beyond_the_largest_or_2_to_the_62);
+    RUN_IF(CM_CONFIG_COMPLEX, a_decoded_slot_beyond_twice_the_largest_in_absolute_value_is_refused);
     RUN(integers_of_64_bits_need_the_precision_of_63);
     RUN_IF(CM_CONFIG_PRECISION_63, integers_of_64_bits_are_rounded_as_those_of_32);
     RUN(a_refused_vector_leaves_zeros);

@@ -92,6 +92,20 @@ static void an_altered_receipt_is_forged(void)
     CHECK(check_receipt(&verdict) == CM_OK);
 }
 
+/* Anyone can tag under a key of zeros, or of erased flash. */
+static void a_receipt_key_that_was_never_filled_in_is_refused(void)
+{
+    cm_verdict verdict;
+    for (unsigned part = 0; part < 2; part++) {
+        for (unsigned byte = 0; byte < 256; byte += 255) {
+            make_receipt(1);
+            memset(receipt_key + 32 * part, (int)byte, part == 0 ? 32 : 16);
+            seal(receipt);
+            CHECK(check_receipt(&verdict) == CM_ERR_ARGUMENT && verdict == CM_VERDICT_NONE);
+        }
+    }
+}
+
 /* The gateway's own, with the right tag: not forged, but not of what was sent. */
 static void a_receipt_of_another_attempt_is_no_forgery(void)
 {
@@ -140,6 +154,7 @@ void test_receipt(void)
     RUN(a_receipt_is_as_pinned);
     RUN(each_verdict_is_told);
     RUN(an_altered_receipt_is_forged);
+    RUN(a_receipt_key_that_was_never_filled_in_is_refused);
     RUN(a_receipt_of_another_attempt_is_no_forgery);
     RUN(only_whole_receipts_are_checked);
     RUN(tags_add_up_in_any_order);

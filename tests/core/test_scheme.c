@@ -553,6 +553,30 @@ static void an_object_of_the_setup_inside_the_arena_is_refused(void)
     CHECK(!collected.begun);
 }
 
+/* 0x55 in every byte is the key of zeros, under which the message leaves in the clear. */
+static void a_secret_key_of_equal_coefficients_is_refused(void)
+{
+    static uint32_t words[2 * N];
+    const uint8_t bytes[] = {0x00, 0x55, 0xAA, 0xFF};
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    for (unsigned i = 0; i < sizeof bytes; i++) {
+        static uint8_t equal[CM_TERNARY_BYTES(N)];
+        memset(equal, bytes[i], sizeof equal);
+        const cm_secret_key key = {.params = params, .key_id = 42, .ternary = equal, .transformed = words};
+        CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                  new_collector()) == CM_ERR_ARGUMENT);
+        CHECK(!collected.begun);
+        CHECK(cm_secret_key_residues(params, equal, 0, words) == CM_ERR_ARGUMENT);
+        CHECK(cm_secret_key_transform(params, equal, 0, words) == CM_ERR_ARGUMENT);
+        CHECK(cm_zero_encryption(params, equal, key_seed, 0, words, words + N) == CM_ERR_ARGUMENT);
+        CHECK(test_emit_public_key(&device, params, equal, 42, CM_XOF_CHACHA20, arena, sizeof arena,
+                                   new_collector()) == CM_ERR_ARGUMENT);
+    }
+}
+
 static void keys_that_were_never_filled_in_are_refused(void)
 {
     const cm_ckks_values values = some_values();
@@ -931,6 +955,7 @@ void test_scheme(void)
     RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
     RUN(an_object_of_the_setup_inside_the_arena_is_refused);
     RUN(keys_that_were_never_filled_in_are_refused);
+    RUN(a_secret_key_of_equal_coefficients_is_refused);
     RUN(a_public_key_that_cannot_be_had_ends_the_encryption);
     RUN(a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves);
     RUN(a_random_source_that_repeats_itself_is_refused_the_second_time);

@@ -37,10 +37,12 @@
 #endif
 
 #include "build.h"
+#include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/wipe.h"
 #include "platform.h"
 #include "secret_key.h"
+#include "wire/tag.h"
 
 /* How deep polynomials of any tiles need it, and eighths of one at 31 bits on cores of 32 bits, without
    sessions: the micro:bit's port. */
@@ -146,12 +148,15 @@ static int store(void *context, const uint8_t *bytes, size_t count)
     return 0;
 }
 
-static void return_result(cm_scheme scheme, uint64_t counter)
+static size_t frame_bytes; /* of each of a result's two */
+
+static void return_result_of(cm_scheme scheme, uint64_t counter, cm_frame_sender *tagging)
 {
     static uint32_t residues[2][N];
     const uint32_t factor = scheme == CM_BFV ? params->primes[0].q / T * 1000u : (uint32_t)1 << LOG2_SCALE;
     cm_ciphertext_info *info = &frames.emitter.info;
     cm_frame_writer_init(&frames, (cm_sink){store, NULL});
+    cm_frame_writer_tag(&frames, tagging);
     info->params = params;
     info->scheme = scheme;
     info->ntt_form = true;
@@ -167,7 +172,25 @@ static void return_result(cm_scheme scheme, uint64_t counter)
     for (unsigned component = 2; component-- > 0;) {
         CHECK(frames.emitter.residues(&frames.emitter, component, 0, 0, residues[component]) == CM_OK);
     }
+    frame_bytes = sent_bytes / 2u;
 }
+
+static void return_result(cm_scheme scheme, uint64_t counter)
+{
+    return_result_of(scheme, counter, NULL);
+}
+
+static void return_integers(void)
+{
+    return_result(CM_BFV, 0);
+}
+
+static void return_reals(void)
+{
+    return_result(CM_CKKS, 0);
+}
+
+typedef void call_function(void);
 
 /* ---- the calls, each as it runs on the stack that is inspected ---- */
 
@@ -531,9 +554,129 @@ static void damage_a_frame_of_a_session(void)
     feed_session(sent_bytes);
 }
 
-/* ---- two worlds ---- */
+/* ---- tags that are checked ---- */
 
-typedef void call_function(void);
+enum { RECEIPT_MESSAGE = CM_RECEIPT_BYTES - CM_TAG_BYTES, RESULT_DEVICE = 7, RESULT_EPOCH = 3 };
+
+static uint8_t tag_key[CM_TAG_KEY_BYTES];
+static cm_frame_sender sender;
+static cm_frame_expected results;
+static cm_frame parsed;
+static cm_attempt attempt;
+static cm_verdict verdict;
+
+/* The tag of what has been sent, behind it. */
+static void tag_what_was_sent(size_t length, uint32_t more)
+{
+    cmi_tagger tagger;
+    cmi_stream stream;
+    uint32_t position[4];
+    uint8_t last[4];
+    cmi_store32(last, more);
+    cmi_tagger_begin(&tagger, tag_key);
+    cmi_tagger_update(&tagger, sent, length);
+    cmi_tagger_update(&tagger, last, more ? sizeof last : 0u);
+    cmi_tagger_finish(&tagger, position);
+    cmi_stream_derive(&stream, tag_key, position);
+    memcpy(sent + length, stream.block, CM_TAG_BYTES);
+    sent_bytes = length + CM_TAG_BYTES;
+}
+
+/* What comes back for the attempt that was sent: a receipt, a packet's bytes or a frame of a result. */
+static void return_receipt(void)
+{
+    memset(&attempt, 0, sizeof attempt);
+    memset(sent, 0, RECEIPT_MESSAGE);
+    sent[0] = 0x22;
+    sent[1] = CM_VERDICT_COUNTED;
+    tag_what_was_sent(RECEIPT_MESSAGE, 0);
+}
+
+static void return_packet(void)
+{
+    memset(sent, 0x31, 100);
+    tag_what_was_sent(100, 9);
+}
+
+static void return_tagged_result(void)
+{
+    const cm_ciphertext_info *info = &frames.emitter.info;
+    cm_frame_sender_init(&sender, tag_key, RESULT_DEVICE, RESULT_EPOCH);
+    sender.window = 0;
+    return_result_of(CM_BFV, 0, &sender);
+    cm_frame_expected_init(&results, tag_key, RESULT_DEVICE, RESULT_EPOCH);
+    cm_frame_expect_answer(&results, &sender, info);
+}
+
+static void check_receipt(void)
+{
+    outcome = cm_receipt_check(sent, sent_bytes, tag_key, &attempt, &verdict);
+}
+
+static void check_packet(void)
+{
+    const cm_compact_frame packet = {.packet = sent, .packet_bytes = sent_bytes};
+    outcome = cm_compact_frame_verify(&packet, tag_key, 9);
+}
+
+static void check_frame(void)
+{
+    outcome = cm_frame_parse(sent + sent_bytes - frame_bytes, frame_bytes, params, &parsed);
+    if (outcome == CM_OK) {
+        outcome = cm_frame_verify(&parsed, tag_key);
+    }
+}
+
+static void decrypt_a_tagged_result(void)
+{
+    begin_integers();
+    cm_frame_reader_init(&reader, params, &decryption.receiver);
+    cm_frame_reader_expect(&reader, &results);
+    if (outcome == CM_OK) {
+        outcome = cm_frame_reader_feed(&reader, sent, sent_bytes);
+    }
+    if (outcome == CM_OK) {
+        outcome = cmi_bfv_decryption_end(&decryption);
+    }
+}
+
+static void forge(void)
+{
+    sent[sent_bytes - 1u] ^= 1u;
+}
+
+static void check_a_forged_receipt(void)
+{
+    forge();
+    check_receipt();
+}
+
+static void check_a_forged_packet(void)
+{
+    forge();
+    check_packet();
+}
+
+/* The checksum is the sender's own. */
+static void forge_the_frame(void)
+{
+    const size_t covered = sent_bytes - CM_FRAME_CRC_BYTES;
+    sent[covered - 1u] ^= 1u;
+    cmi_store32(sent + covered, cm_crc32c(0, sent + covered - frame_bytes + CM_FRAME_CRC_BYTES,
+                                          frame_bytes - CM_FRAME_CRC_BYTES));
+}
+
+static void check_a_forged_frame(void)
+{
+    forge_the_frame();
+    check_frame();
+}
+
+static void decrypt_a_forged_result(void)
+{
+    forge_the_frame();
+    decrypt_a_tagged_result();
+}
 
 static _Alignas(16) uint8_t stack[STACK_BYTES];
 
@@ -599,6 +742,9 @@ static void enter_world(unsigned number)
     memset(&platform, 0, sizeof platform);
     platform.state = number * 77u;
     memset(seed, (int)(number + 3u), sizeof seed);
+    for (uint32_t i = 0; i < sizeof tag_key; i++) {
+        tag_key[i] = (uint8_t)(i * 11u + number * 101u + 5u);
+    }
     memset(device_secret, (int)(number + 9u), sizeof device_secret);
     device_secret[0] = 1;
     memset(arena, 0, sizeof arena);
@@ -611,14 +757,14 @@ static void enter_world(unsigned number)
 }
 
 /* How many bytes of the stack differ between the worlds. */
-static size_t bytes_that_tell(call_function *call, cm_status expected, cm_scheme scheme)
+static size_t bytes_that_tell(call_function *call, cm_status expected, call_function *answer)
 {
     static uint8_t first[STACK_BYTES];
     size_t count = 0;
     for (unsigned number = 0; number < 2; number++) {
         memcpy(first, stack, sizeof first);
         enter_world(number);
-        return_result(scheme, 0);
+        answer();
         run_on_stack(call);
         CHECK(outcome == expected);
     }
@@ -639,17 +785,17 @@ typedef struct named_call {
 #call, call, status \
     }
 
-static void check_calls(const named_call *calls, size_t count, cm_scheme scheme)
+static void check_calls(const named_call *calls, size_t count, call_function *answer)
 {
     for (size_t i = 0; i < count; i++) {
-        const size_t telling = bytes_that_tell(calls[i].call, calls[i].expected, scheme);
+        const size_t telling = bytes_that_tell(calls[i].call, calls[i].expected, answer);
         if (!CHECK(telling == 0)) {
             printf("    %s: %lu bytes\n", calls[i].name, (unsigned long)telling);
         }
     }
 }
 
-#define CHECK_CALLS(calls, scheme) check_calls(calls, sizeof(calls) / sizeof(calls)[0], scheme)
+#define CHECK_CALLS(calls, answer) check_calls(calls, sizeof(calls) / sizeof(calls)[0], answer)
 
 static void keys_leave_no_trace_on_the_stack(void)
 {
@@ -665,7 +811,7 @@ static void keys_leave_no_trace_on_the_stack(void)
         ENDS(export_key, CM_OK),
         ENDS(export_key_to_a_full_sink, CM_ERR_SINK),
     };
-    CHECK_CALLS(calls, CM_BFV);
+    CHECK_CALLS(calls, return_integers);
 }
 
 static void encryptions_leave_no_trace_on_the_stack(void)
@@ -681,7 +827,7 @@ static void encryptions_leave_no_trace_on_the_stack(void)
         ENDS(encrypt_integers_with_the_public_key, CM_OK),
         ENDS(encrypt_readings, CM_OK),
     };
-    CHECK_CALLS(calls, CM_BFV);
+    CHECK_CALLS(calls, return_integers);
 }
 
 static void decryptions_leave_no_trace_on_the_stack(void)
@@ -697,8 +843,8 @@ static void decryptions_leave_no_trace_on_the_stack(void)
         ENDS(decrypt_reals, CM_OK),
         ENDS(decrypt_a_real_out_of_range, CM_ERR_VALUE_RANGE),
     };
-    CHECK_CALLS(of_integers, CM_BFV);
-    CHECK_CALLS(of_reals, CM_CKKS);
+    CHECK_CALLS(of_integers, return_integers);
+    CHECK_CALLS(of_reals, return_reals);
 }
 
 static void decryptions_for_others_leave_no_trace_on_the_stack(void)
@@ -707,7 +853,7 @@ static void decryptions_for_others_leave_no_trace_on_the_stack(void)
         ENDS(decrypt_reals_for_others, CM_OK),
         ENDS(decrypt_reals_for_others_without_counter, CM_ERR_COUNTER),
     };
-    CHECK_CALLS(calls, CM_CKKS);
+    CHECK_CALLS(calls, return_reals);
 }
 
 static void sessions_leave_no_trace_on_the_stack(void)
@@ -720,7 +866,21 @@ static void sessions_leave_no_trace_on_the_stack(void)
         ENDS(step_wrong_in_a_session, CM_ERR_ARGUMENT),
         ENDS(damage_a_frame_of_a_session, CM_ERR_FRAME_CRC),
     };
-    CHECK_CALLS(calls, CM_BFV);
+    CHECK_CALLS(calls, return_integers);
+}
+
+static void checks_of_tags_leave_no_trace_on_the_stack(void)
+{
+    const named_call of_receipts[] = {ENDS(check_receipt, CM_OK),
+                                      ENDS(check_a_forged_receipt, CM_ERR_FRAME_TAG)};
+    const named_call of_packets[] = {ENDS(check_packet, CM_OK),
+                                     ENDS(check_a_forged_packet, CM_ERR_FRAME_TAG)};
+    const named_call of_frames[] = {ENDS(check_frame, CM_OK), ENDS(check_a_forged_frame, CM_ERR_FRAME_TAG),
+                                    ENDS(decrypt_a_tagged_result, CM_OK),
+                                    ENDS(decrypt_a_forged_result, CM_ERR_FRAME_TAG)};
+    CHECK_CALLS(of_receipts, return_receipt);
+    CHECK_CALLS(of_packets, return_packet);
+    CHECK_CALLS(of_frames, return_tagged_result);
 }
 
 /* ---- planted traces that must be found ---- */
@@ -741,8 +901,8 @@ static void wipe_a_copy(void)
 static void a_trace_on_the_stack_is_found_unless_it_is_wiped(void)
 {
     outcome = CM_OK;
-    CHECK(bytes_that_tell(leave_a_copy, CM_OK, CM_BFV) == 16);
-    CHECK(bytes_that_tell(wipe_a_copy, CM_OK, CM_BFV) == 0);
+    CHECK(bytes_that_tell(leave_a_copy, CM_OK, return_integers) == 16);
+    CHECK(bytes_that_tell(wipe_a_copy, CM_OK, return_integers) == 0);
 }
 
 #endif
@@ -754,6 +914,7 @@ void test_stack(void)
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, keys_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, encryptions_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, decryptions_leave_no_trace_on_the_stack);
+    RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, checks_of_tags_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE && CM_CONFIG_PRECISION_63, decryptions_for_others_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE, sessions_leave_no_trace_on_the_stack);
 #endif

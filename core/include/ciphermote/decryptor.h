@@ -187,9 +187,10 @@ CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *b
  * largest times the ciphertext's scale is below a quarter of the product of the primes in use. A ciphertext
  * that does not satisfy this is refused (CM_ERR_SCALE).
  *
- * A slot larger than twice largest is refused too (CM_ERR_VALUE_RANGE), as results under a wrong key usually
- * are. Values in the ciphertext beyond half the product of the primes in use, divided by the scale, wrap
- * around, and may then look small enough: choose largest for the result, not for the values first encrypted.
+ * A slot larger than twice largest, in absolute value, is refused too (CM_ERR_VALUE_RANGE), as results under
+ * a wrong key usually are. Values in the ciphertext beyond half the product of the primes in use, divided by
+ * the scale, wrap around, and may then look small enough: choose largest for the result, not for the values
+ * first encrypted.
  */
 typedef struct cm_ckks_expected {
     cm_slots slots; /* the sender's: a ciphertext does not say, and CM_SLOTS_REAL ignores imaginary

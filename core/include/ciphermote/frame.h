@@ -77,7 +77,10 @@ typedef struct cm_frame_sender {
     } state; /* of a frame's tag; zero between frames */
 } cm_frame_sender;
 
-/* The owner derives the tag key, names the device and counts its epochs (docs/wire-format.md). */
+/*
+ * The owner derives the tag key, names the device and counts its epochs (docs/wire-format.md). Frames of a
+ * key that was never filled in (zeros, or erased flash) are refused with CM_ERR_ARGUMENT.
+ */
 void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint32_t device, uint16_t epoch);
 
 /*

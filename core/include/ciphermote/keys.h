@@ -61,8 +61,11 @@ typedef struct cm_flat_public_key {
 } cm_flat_public_key;
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime);
 
-/* The following four return CM_ERR_ARGUMENT for a null pointer or a prime that the set does not have, and
-   CM_ERR_PARAMS for a set that the build cannot use (params.h). */
+/*
+ * The following four return CM_ERR_ARGUMENT for a null pointer, a prime that the set does not have, or a
+ * secret key that was never filled in (one that begins with 64 equal coefficients); and CM_ERR_PARAMS for a
+ * set that the build cannot use (params.h).
+ */
 
 /* Draw a secret key: uniform ternary, from a 32-byte seed of full entropy. ternary holds
    CM_TERNARY_BYTES(n). */

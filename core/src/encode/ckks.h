@@ -51,6 +51,12 @@ bool cmi_ckks_beyond_circle(const cm_ckks_values *values);
 CM_MUST_CHECK cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
                                         cmi_ckks_message *message);
 
+/*
+ * Nonzero if any of the first count complex slots, with guard bits as the message's own, is beyond largest in
+ * absolute value; neither part of one is more than sqrt(2) times as large. Without a branch on any.
+ */
+uint32_t cmi_ckks_any_beyond(const cmi_ckks_message *message, uint32_t count, uint64_t largest);
+
 /* Conjugate the odd ones of the first count complex slots: there the transform has the conjugate. */
 void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count);
 
@@ -79,7 +85,7 @@ typedef struct cmi_ckks_decoding {
     uint64_t scale;   /* binary64 bits, at least 1 */
     cm_number number; /* CM_FLOAT32, or CM_INT32 in units of 2^exponent */
     int32_t exponent;
-    uint32_t largest; /* numbers may be at most twice this in magnitude; 0: no limit */
+    uint32_t largest; /* slots may be at most twice this in absolute value; 0: no limit */
 } cmi_ckks_decoding;
 
 /*

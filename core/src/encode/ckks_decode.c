@@ -166,6 +166,19 @@ static cm_status convert_slots(const cmi_ckks_message *message, const cmi_ckks_d
     return cmi_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
+/* Twice largest times the scale, with guard bits, rounded up by less than 2^-31 of it; at most 2^62. */
+static uint64_t scaled_limit(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
+{
+    const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
+    const uint32_t upper = (uint32_t)(wanted->scale >> 21) | (uint32_t)1 << 31; /* of the significand */
+    const uint64_t product = (uint64_t)upper * wanted->largest + wanted->largest;
+    const int32_t left = (int32_t)(wanted->scale >> 52) - 1023 - 31 + 1 + guard;
+    if (left <= 0) {
+        return left > -64 ? product >> -left : 0;
+    }
+    return left < 62 && product >> (62 - left) == 0 ? product << left : (uint64_t)1 << 62;
+}
+
 static bool embed(const cmi_ckks_message *message)
 {
 #if CM_CONFIG_PRECISION_31
@@ -190,8 +203,14 @@ cm_status cmi_ckks_decode(const cmi_ckks_message *message, const cmi_ckks_decodi
         return CM_ERR_VALUE_RANGE;
     }
     cmi_slots_restore(message->data, words, message->log2_n, message->slots);
+    uint32_t past = 0;
     if (is_complex) {
-        cmi_ckks_conjugate_odd_slots(message, (uint32_t)1 << (message->log2_n - 1u));
+        const uint32_t slots = (uint32_t)1 << (message->log2_n - 1u);
+        if (wanted->largest > 0) { /* each part is compared as it is converted */
+            past = cmi_ckks_any_beyond(message, slots, scaled_limit(message, wanted));
+        }
+        cmi_ckks_conjugate_odd_slots(message, slots);
     }
-    return convert_slots(message, wanted);
+    const cm_status status = convert_slots(message, wanted);
+    return status == CM_OK && cmi_declassified(past != 0) ? CM_ERR_VALUE_RANGE : status;
 }

@@ -361,49 +361,14 @@ static findings convert_63(const cm_ckks_values *values, uint32_t count, int64_t
 
 #endif
 
-#if CM_CONFIG_COMPLEX
-
-/* The absolute value of a number with guard bits, less its last places. */
-static uint32_t magnitude_of(const cmi_ckks_message *message, size_t i, unsigned places)
-{
-#if CM_CONFIG_PRECISION_63
-    if (message->precision == CM_FIXED_63) {
-        const uint64_t x = (uint64_t)((const int64_t *)message->data)[i];
-        return (uint32_t)(cmi_negated_64(x, cmi_mask_of_top((uint32_t)(x >> 32))) >> places);
-    }
-#endif
-#if CM_CONFIG_PRECISION_31
-    const uint32_t x = (uint32_t)((const int32_t *)message->data)[i];
-    return cmi_negated(x, cmi_mask_of_top(x)) >> places;
-#else
-    return 0;
-#endif
-}
-
-/*
- * Nonzero if any complex number is more than largest in absolute value. Its parts are not. Roundings make
- * that less than two units more, and so as few places are dropped as leave squares of 62 bits.
- */
-CM_NOINLINE static uint32_t any_beyond_circle(const cmi_ckks_message *message, const cm_ckks_values *values)
+/* The largest in fixed point, with guard bits. */
+static uint64_t fixed_largest(const cm_ckks_values *values)
 {
     const int32_t guard = values->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
-    const uint64_t largest = scaled_largest(values, values->log2_scale + guard);
-    unsigned places = 0;
-    while (largest >> places >= 0x7FFFFFFFu) {
-        places++;
-    }
-    const uint32_t radius = (uint32_t)(largest >> places) + 2u;
-    const uint64_t square = cmi_product(radius, radius);
-    uint64_t beyond = 0;
-    for (size_t i = 0; i < 2u * (size_t)values->count; i += 2) {
-        const uint32_t re = magnitude_of(message, i, places);
-        const uint32_t im = magnitude_of(message, i + 1u, places);
-        beyond |= square - cmi_product(re, re) - cmi_product(im, im);
-    }
-    return (uint32_t)(beyond >> 63);
+    return scaled_largest(values, values->log2_scale + guard);
 }
 
-#if CM_CONFIG_PRECISION_31
+#if CM_CONFIG_COMPLEX && CM_CONFIG_PRECISION_31
 
 bool cmi_ckks_beyond_circle(const cm_ckks_values *values)
 {
@@ -416,14 +381,12 @@ bool cmi_ckks_beyond_circle(const cm_ckks_values *values)
     for (uint32_t left = values->count; left > 0; left -= part.count) {
         part.count = left < STEP ? left : STEP;
         (void)convert_31(&part, 2u * part.count, numbers);
-        beyond |= any_beyond_circle(&message, &part);
+        beyond |= cmi_ckks_any_beyond(&message, part.count, fixed_largest(values));
         part.data = (const uint8_t *)part.data + number_size * 2u * part.count;
     }
     cmi_wipe(numbers, sizeof numbers);
     return cmi_declassified(beyond != 0);
 }
-
-#endif
 
 #endif
 
@@ -505,11 +468,9 @@ cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
     const size_t given = number_size * parts * values->count;
     findings found = convert_values(values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
-#if CM_CONFIG_COMPLEX
     if (parts == 2u) {
-        found.beyond |= any_beyond_circle(message, values);
+        found.beyond |= cmi_ckks_any_beyond(message, values->count, fixed_largest(values));
     }
-#endif
     /*
      * The status reveals whether any value was refused, and why, but not which: all of them have been
      * converted.

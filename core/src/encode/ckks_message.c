@@ -2,9 +2,57 @@
 /* An encoded vector: conjugating its slots, and folding it at a prime into a tile, with noise or without. */
 #include "arch/backends.h"
 #include "common/bytes.h"
+#include "common/compiler.h"
+#include "common/masks.h"
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
 #include "random/sample.h"
+
+#if CM_CONFIG_COMPLEX
+
+/* The absolute value of a number, less its last places. */
+static uint32_t magnitude_of(const cmi_ckks_message *message, size_t i, unsigned places)
+{
+    if (message->precision == CM_FIXED_31) {
+        const uint32_t x = (uint32_t)((const int32_t *)message->data)[i];
+        return cmi_negated(x, cmi_mask_of_top(x)) >> places;
+    }
+    const uint64_t x = (uint64_t)((const int64_t *)message->data)[i];
+    return (uint32_t)(cmi_negated_64(x, cmi_mask_of_top((uint32_t)(x >> 32))) >> places);
+}
+
+/*
+ * Roundings, of the parts and of what is dropped here, add less than two units, and as few places are dropped
+ * as leave squares of 62 bits.
+ */
+CM_NOINLINE uint32_t cmi_ckks_any_beyond(const cmi_ckks_message *message, uint32_t count, uint64_t largest)
+{
+    unsigned places = 0;
+    while (largest >> places >= 0x7FFFFFFFu) {
+        places++;
+    }
+    const uint32_t radius = (uint32_t)(largest >> places) + 2u;
+    const uint64_t square = cmi_product(radius, radius);
+    uint64_t beyond = 0;
+    for (size_t i = 0; i < 2u * (size_t)count; i += 2) {
+        const uint32_t re = magnitude_of(message, i, places);
+        const uint32_t im = magnitude_of(message, i + 1u, places);
+        beyond |= square - cmi_product(re, re) - cmi_product(im, im);
+    }
+    return (uint32_t)(beyond >> 63);
+}
+
+#else
+
+uint32_t cmi_ckks_any_beyond(const cmi_ckks_message *message, uint32_t count, uint64_t largest)
+{
+    (void)message;
+    (void)count;
+    (void)largest;
+    return 0;
+}
+
+#endif
 
 /* Their exponents are 3 mod 4: see slots.c. */
 void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count)

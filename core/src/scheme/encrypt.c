@@ -587,6 +587,9 @@ static cm_status check_symmetric(const cm_secret_key *key, const cm_encryptor_se
     if (status == CM_OK) {
         status = check_setup(setup, key->params, 1);
     }
+    if (status == CM_OK && !cmi_secret_key_whole(key)) {
+        status = CM_ERR_ARGUMENT;
+    }
     if (status == CM_OK && cmi_key_in_arena(key, setup->arena, setup->arena_bytes)) {
         status = CM_ERR_ARENA;
     }

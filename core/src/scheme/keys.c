@@ -26,6 +26,14 @@ static cm_status check_key_call(const cm_params *params, const void *input, unsi
     return cmi_params_usable(params) ? CM_OK : CM_ERR_PARAMS;
 }
 
+/* The same for calls that read a secret key: one of zeros hides nothing. */
+static cm_status check_secret_call(const cm_params *params, const uint8_t *ternary, unsigned prime,
+                                   const void *output)
+{
+    const cm_status status = check_key_call(params, ternary, prime, output);
+    return status == CM_OK && !cmi_filled_in_ternary(ternary) ? CM_ERR_ARGUMENT : status;
+}
+
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
 {
     const cm_status status = check_key_call(params, seed, 0, ternary);
@@ -54,7 +62,7 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                  uint32_t *residues)
 {
-    const cm_status status = check_key_call(params, ternary, prime, residues);
+    const cm_status status = check_secret_call(params, ternary, prime, residues);
     if (status != CM_OK) {
         return status;
     }
@@ -66,7 +74,7 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
 cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                   uint32_t *transformed)
 {
-    const cm_status status = check_key_call(params, ternary, prime, transformed);
+    const cm_status status = check_secret_call(params, ternary, prime, transformed);
     if (status != CM_OK) {
         return status;
     }
@@ -83,7 +91,7 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
 cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
                              const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {
-    const cm_status status = check_key_call(params, ternary, prime, c0);
+    const cm_status status = check_secret_call(params, ternary, prime, c0);
     if (status != CM_OK || !seed || !c1) {
         return status != CM_OK ? status : CM_ERR_ARGUMENT;
     }

@@ -11,6 +11,7 @@
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "common/declassify.h"
+#include "common/flash.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
 
@@ -100,17 +101,33 @@ static inline bool cmi_filled_in(const uint32_t *residues)
     return cmi_declassified((any - 1u) >> 27 == 0);
 }
 
-/* The same for a ternary polynomial, whose digits are never 3. */
+/*
+ * The same for a ternary polynomial, whose digits are never 3. One that begins with 64 equal digits is not
+ * filled in either: zero is 0x55 in every byte, and its ciphertexts would be the message in the clear.
+ */
 static inline bool cmi_filled_in_ternary(const uint8_t *ternary)
 {
+    const uint32_t equal = (ternary[0] & 3u) * 0x55u;
     uint32_t any = 0;
     uint32_t threes = 0;
     for (unsigned i = 0; i < 16u; i++) {
-        any |= ternary[i];
+        any |= ternary[i] ^ equal;
         threes |= ternary[i] & (uint32_t)ternary[i] >> 1 & 0x55u;
     }
     return cmi_declassified(((any - 1u) >> 8 | threes) == 0);
 }
+
+#if CM_CONFIG_TRANSFORMED_SECRET
+
+/* As cmi_filled_in, for a polynomial that is stored with the constants. */
+static inline bool cmi_flash_holds_residues(const uint32_t *flash)
+{
+    uint32_t first[4];
+    cmi_flash_copy(first, (const uint8_t *)flash, sizeof first);
+    return cmi_filled_in(first);
+}
+
+#endif
 
 /* Whether what encryption reads of it is there, apart from its parameter set. */
 static inline bool cmi_secret_key_usable(const cm_secret_key *key)
@@ -118,13 +135,26 @@ static inline bool cmi_secret_key_usable(const cm_secret_key *key)
     if (!key || key->key_id == 0) {
         return false;
     }
-#if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
-    return key->transformed; /* in flash, a separate address space: not inspected */
-#elif CM_CONFIG_TRANSFORMED_SECRET
-    return key->transformed && cmi_filled_in(key->transformed);
+#if CM_CONFIG_TRANSFORMED_SECRET
+    return key->transformed && cmi_flash_holds_residues(key->transformed);
 #else
     return key->ternary && cmi_filled_in_ternary(key->ternary);
 #endif
+}
+
+/* The same at every prime of its set, which is known to be usable. */
+static inline bool cmi_secret_key_whole(const cm_secret_key *key)
+{
+#if CM_CONFIG_TRANSFORMED_SECRET
+    for (unsigned i = 1; i < key->params->data_primes; i++) {
+        if (!cmi_flash_holds_residues(key->transformed + ((size_t)i << key->params->log2_n))) {
+            return false;
+        }
+    }
+#else
+    (void)key;
+#endif
+    return true;
 }
 
 #endif

@@ -164,7 +164,8 @@ static bool window_begun(cm_frame_sender *sender, const uint64_t *counter)
 static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
-    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, &info->counter))) {
+    cm_frame_sender *const sender = writer->sender;
+    if (!writer->sink.write || (sender && (!sender->turn || !window_begun(sender, &info->counter)))) {
         return CM_ERR_ARGUMENT;
     }
     const size_t length = cm_public_seed_bytes(info->xof);

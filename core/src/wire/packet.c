@@ -149,18 +149,6 @@ static uint16_t arena_values(const cm_compact_set *set, const cm_compact_setup *
     return whole > 0 ? whole : (uint16_t)values;
 }
 
-/* Whether some bytes differ: not zeros, nor the ones of erased flash. */
-static bool filled_in(const uint8_t *flash, unsigned bytes)
-{
-    uint8_t any = 0;
-    const uint8_t like = cmi_flash_byte(flash);
-    for (unsigned i = 1; i < bytes; i++) {
-        any |= cmi_flash_byte(flash + i) ^ like;
-    }
-    /* Whether a key was provisioned is no secret. */
-    return cmi_declassified(any != 0);
-}
-
 /* The largest value must leave the sum of one below t. */
 static bool compact_key_usable(const cm_compact_key *key)
 {
@@ -169,11 +157,11 @@ static bool compact_key_usable(const cm_compact_key *key)
         return false;
     }
     for (unsigned at = 0; at < CM_COMPACT_MATERIAL_BYTES; at += 16) {
-        if (!filled_in(key->material + at, 16)) {
+        if (!cmi_flash_filled_in(key->material + at, 16)) {
             return false;
         }
     }
-    return filled_in(key->ternary, 16);
+    return cmi_flash_filled_in(key->ternary, 16);
 }
 
 static bool compact_set_usable(const cm_compact_set *set)
@@ -362,7 +350,7 @@ static void put_bits(bit_writer *writer, uint32_t value, uint8_t bits)
         if (writer->used == 0) {
             *writer->at = 0;
         }
-        *writer->at |= (uint8_t)((uint8_t)value << writer->used);
+        *writer->at |= (uint8_t)(value << writer->used);
         value >>= step;
         bits = (uint8_t)(bits - step);
         writer->used = (uint8_t)(writer->used + step);
@@ -571,7 +559,7 @@ cm_status cm_compact_frame_parse(const uint8_t *bytes, size_t length, cm_compact
     if (!found.set) {
         return CM_ERR_PARAMS;
     }
-    found.epoch = (uint16_t)(bytes[AT_EPOCH] | bytes[AT_EPOCH + 1] << 8);
+    found.epoch = (uint16_t)(bytes[AT_EPOCH] | (uint16_t)bytes[AT_EPOCH + 1] << 8);
     found.device = cmi_load32(bytes + AT_DEVICE);
     found.counter_low = cmi_load32(bytes + AT_COMPACT_COUNTER);
     found.since_window = cmi_load32(bytes + AT_SINCE_WINDOW);

@@ -28,6 +28,9 @@ static cm_status begin_result(cm_frame_expected *self, const cm_frame *frame)
     if (!answers(self, frame)) {
         return CM_ERR_FRAME_FOREIGN;
     }
+    if (!cmi_tag_key_usable(self->result_key)) {
+        return CM_ERR_ARGUMENT;
+    }
     cmi_tagger_begin(result_tagger(self), self->result_key);
     return CM_OK;
 }

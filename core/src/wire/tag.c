@@ -149,6 +149,11 @@ void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4])
     reduce_hash(position, tagger->h);
 }
 
+bool cmi_tag_key_usable(const uint8_t *key)
+{
+    return key && cmi_flash_filled_in(key, 32) && cmi_flash_filled_in(key + 32, CM_TAG_KEY_BYTES - 32);
+}
+
 void cmi_tagger_begin(cmi_tagger *tagger, const uint8_t *key)
 {
     cmi_flash_copy(tagger->block, key + 32, sizeof tagger->block);
@@ -166,6 +171,7 @@ cm_status cmi_tagger_verify(cmi_tagger *tagger, const uint8_t *key, const uint8_
         difference |= stream.block[i] ^ tag[i];
     }
     cmi_wipe(tagger, sizeof *tagger);
+    cmi_wipe(position, sizeof position); /* the message's hash under r: r follows from it */
     cmi_wipe(&stream, sizeof stream);
     cmi_wipe_stack();
     return cmi_declassified(difference != 0) ? CM_ERR_FRAME_TAG : CM_OK;
@@ -175,6 +181,9 @@ cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *m
                          const uint8_t *key, const uint8_t tag[CM_TAG_BYTES])
 {
     cmi_tagger tagger;
+    if (!cmi_tag_key_usable(key)) {
+        return CM_ERR_ARGUMENT;
+    }
     cmi_tagger_begin(&tagger, key);
     cmi_tagger_update(&tagger, message, length);
     cmi_tagger_update(&tagger, more, more_length);
@@ -253,5 +262,5 @@ void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint3
     sender->device = device;
     sender->epoch = epoch;
     sender->absorb = absorb_frame;
-    sender->turn = turn_tag;
+    sender->turn = cmi_tag_key_usable(tag_key) ? turn_tag : NULL; /* without it, nothing is sent */
 }

@@ -9,6 +9,7 @@
 #ifndef CM_WIRE_TAG_H
 #define CM_WIRE_TAG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,10 +37,13 @@ void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length);
    key. Both hold secrets. */
 void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4]);
 
+/* Whether either part of a tag key was filled in: anyone can tag under zeros, or under erased flash. */
+bool cmi_tag_key_usable(const uint8_t *key);
+
 /*
  * Under a whole tag key, CM_TAG_KEY_BYTES that are stored with the constants (common/flash.h): begin a
  * message, and check the tag of one that is complete, which wipes the tagger. The time does not depend on
- * where tags differ. CM_ERR_FRAME_TAG.
+ * where tags differ. CM_ERR_FRAME_TAG, or for a message at hand CM_ERR_ARGUMENT if the key is not usable.
  */
 void cmi_tagger_begin(cmi_tagger *tagger, const uint8_t *key);
 CM_MUST_CHECK cm_status cmi_tagger_verify(cmi_tagger *tagger, const uint8_t *key,

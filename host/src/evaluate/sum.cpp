@@ -209,7 +209,9 @@ void Sum::add(const Seeded &seeded, std::span<const std::uint32_t> residues)
 // Error unless all residues are below their prime.
 void Sum::Body::unpack(unsigned prime, std::span<const std::uint8_t> bytes)
 {
-    static_assert(std::endian::native == std::endian::little);
+    static_assert(std::endian::native == std::endian::little,
+                  "The evaluator reads packed residues as words of the machine, which must be little-endian: "
+                  "build it for a little-endian target. The C library in core/ runs on either.");
     const Context::Tables &t = tables();
     const arch::prime &p = t.prime(prime);
     const std::size_t wanted = t.n() / 8 * static_cast<unsigned>(std::bit_width(p.q));
