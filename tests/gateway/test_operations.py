@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,24 +40,26 @@ def total(server: Server) -> float:
 
 def test_a_backup_made_while_it_runs_restores(tmp_path: Path) -> None:
     section = PAGE.partition("## Backup and restore")[2].partition("## ")[0]
-    commands = "\n".join(re.findall(r"^    (.*)$", section, re.M))
-    assert ".backup" in commands and "rsync" in commands and "wrap.key" in commands
+    backup, *restoring = re.findall(r"^    (.*)$", section, re.M)
+    assert "gateway backup" in backup and "gateway restore" in restoring[0] and "verify" in restoring[1]
     data, restored = tmp_path / "data", tmp_path / "restored"
-    for name in ("backup", "elsewhere"):
-        (tmp_path / name).mkdir()
-    commands = commands.replace("/var/lib/ciphermote", str(data))
-    commands = commands.replace("/backup-elsewhere", f"{tmp_path}/elsewhere")
-    commands = commands.replace("/backup/", f"{tmp_path}/backup/")
+
+    def run(command: str, folder: Path) -> None:
+        command = command.replace("ciphermote gateway", f"{sys.executable} -m ciphermote gateway", 1)
+        command = command.replace(" /backup", f" {tmp_path}/backup")
+        command = command.replace("/var/lib/ciphermote", str(folder))
+        subprocess.run(["bash", "-ec", command], check=True, timeout=120)
+
     with serving(data) as server:
         define_full(server.owner(), "fleet", full_owner())
         device = FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
         for value in (1.0, 2.0):
             send(server, device, value)
-        subprocess.run(["bash", "-ec", commands], check=True, timeout=60)
+        run(backup, data)
         send(server, device, 4.0)
-        for place in ("backup", "elsewhere"):
-            shutil.copytree(tmp_path / place, restored, dirs_exist_ok=True)
         authority = (data / "tls/ca.pem").read_bytes()
+    for command in restoring:
+        run(command, restored)
     again = Server(restored, free_port()).start()
     try:
         assert (restored / "tls/ca.pem").read_bytes() == authority

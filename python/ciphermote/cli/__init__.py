@@ -22,6 +22,7 @@ from ciphermote.cli import (
     decrypt,
     encrypt,
     extend,
+    gateway,
     infer,
     inspect,
     keygen,
@@ -116,3 +117,4 @@ app.command(context_settings={"auto_envvar_prefix": "CIPHERMOTE"})(serve.serve)
 app.add_typer(compact.compact, name="compact")
 app.add_typer(owner.owner, name="owner")
 app.add_typer(operator.operator, name="operator")
+app.add_typer(gateway.gateway, name="gateway")

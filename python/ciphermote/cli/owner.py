@@ -97,6 +97,13 @@ KindArgument = Annotated[
 DevicesOption = Annotated[
     str | None, typer.Option(metavar="7,8,9", help="Windows of these devices alone (default: all).")
 ]
+LeaveOutDamagedOption = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out-damaged",
+        help="If windows are damaged in the gateway's store, count the others; otherwise it fails.",
+    ),
+]
 PerDeviceOption = Annotated[
     int, typer.Option(min=1, help="At most so many windows of each device count: it bounds what one weighs.")
 ]
@@ -453,6 +460,7 @@ def compute(
     ends: Annotated[str | None, typer.Option("--to", metavar="TIME", help="And before then.")] = None,
     devices: DevicesOption = None,
     per_device: PerDeviceOption = 1,
+    leave_out_damaged: LeaveOutDamagedOption = False,
     weight: WeightOption = None,
     bound: BoundOption = None,
     model: ModelOption = None,
@@ -476,7 +484,9 @@ def compute(
             --bound 100 -o results
     """
     attachment = _attachment(keys, fleet)
-    asked = _computation(attachment, kind, devices, per_device, weight, bound, model)
+    asked = _computation(
+        attachment, kind, devices, per_device, weight, bound, model, leave_out_damaged=leave_out_damaged
+    )
     with attachment.client() as client:
         job = client.add_job(
             attachment.fleet, asked, begins=_time(begins, "--from"), ends=_time(ends, "--to")
@@ -551,6 +561,7 @@ def add(
     ] = None,
     devices: DevicesOption = None,
     per_device: PerDeviceOption = 1,
+    leave_out_damaged: LeaveOutDamagedOption = False,
     weight: WeightOption = None,
     bound: BoundOption = None,
     model: ModelOption = None,
@@ -567,7 +578,9 @@ def add(
         ciphermote owner stream add keys hourly mean --every 3600 --grace 60
     """
     attachment = _attachment(keys, fleet)
-    asked = _computation(attachment, kind, devices, per_device, weight, bound, model)
+    asked = _computation(
+        attachment, kind, devices, per_device, weight, bound, model, leave_out_damaged=leave_out_damaged
+    )
     with attachment.client() as client:
         client.add_stream(
             attachment.fleet, name, asked, every=every, span=span, grace=grace, begins=_time(begins, "--from")
@@ -707,10 +720,13 @@ def _note_left_out(found: Fetched, left_out: LeftOut) -> None:
     others = {device for device, _, _ in left_out.first}
     most = found.job.fields["spec"]["per_device"]
     reasons = []
-    if others & counted:
+    damaged = found.job.fields["result"].get("damaged", 0)
+    if others & counted and left_out.windows > damaged:
         reasons.append(f"at most {most} of a device {'counts' if most == 1 else 'count'} (--per-device)")
-    if others - counted:
+    if others - counted and left_out.windows > damaged:
         reasons.append("none counts of a device in quarantine")
+    if damaged:
+        reasons.append(f"{count_of(damaged, 'window')} of them {'is' if damaged == 1 else 'are'} damaged")
     note(
         f"{count_of(left_out.windows, 'window')} of {count_of(left_out.devices, 'device')} did not count, "
         f"for {', and '.join(reasons)}: {windows_text(left_out.first, left_out.windows)}."
@@ -887,6 +903,8 @@ def _computation(
     weights: list[str] | None,
     bound: float | None,
     model: Path | None,
+    *,
+    leave_out_damaged: bool,
 ) -> Computation:
     from ciphermote.fleet import Computation
     from ciphermote.linear_model import LinearModel
@@ -903,6 +921,7 @@ def _computation(
         weights=_weights(weights) if weights else None,
         bound=bound,
         model=None if loaded is None else json_text.parse_large(loaded.to_json()),
+        leave_out_damaged=leave_out_damaged,
     )
 
 

@@ -123,7 +123,8 @@ class Computation:
     kind: sum; mean; variance (full frames, with relinearization keys; of the population); weighted-sum, with
     weights by device; linear, with a model's fields (json.loads(LinearModel.to_json())): the scores of each
     window. devices: these alone. per_device: at most so many windows of each count. bound: how large a
-    |value| of a window can be, which weights on full frames and models take.
+    |value| of a window can be, which weights on full frames and models take. leave_out_damaged: count the
+    others if windows are damaged in the gateway's store; otherwise the job fails, and names them.
     """
 
     kind: Kind = "sum"
@@ -132,6 +133,7 @@ class Computation:
     weights: Mapping[int, float] | None = None
     bound: float | None = None
     model: Mapping[str, Any] | None = field(default=None, repr=False)
+    leave_out_damaged: bool = False
 
     def fields(self) -> dict[str, Any]:
         """As the API takes it."""
@@ -142,6 +144,7 @@ class Computation:
             "weights": None if self.weights is None else {str(d): w for d, w in self.weights.items()},
             "bound": self.bound,
             "model": None if self.model is None else dict(self.model),
+            "leave_out_damaged": self.leave_out_damaged or None,
         }
         return {name: value for name, value in found.items() if value is not None}
 

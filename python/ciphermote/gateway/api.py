@@ -655,6 +655,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _not_stored(request: Request, error: Exception) -> Response:
+    gateway_of(request).database.notice(error)
     found = of_storage(error)
     return await _failed(request, error) if found is None else _answered(request, found)
 

@@ -21,7 +21,7 @@ from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
 from ciphermote.computation import EvaluationKeys
-from ciphermote.errors import EngineError
+from ciphermote.errors import EngineError, Error
 from ciphermote.evaluator import Ciphertext, Evaluator
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
@@ -33,6 +33,7 @@ from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
 from ciphermote.words import count_of
@@ -43,6 +44,8 @@ Progress = Callable[[int, int], None]
 _THREADS = len(os.sched_getaffinity(0))
 _AT_ONCE = 128
 """Windows that are read and added at a time: a few MB."""
+_NAMED = 5
+"""Damaged windows that an error names."""
 
 
 class Cancelled(Exception):
@@ -57,10 +60,17 @@ class Input(NamedTuple):
     signed_key_id: int
     largest_value: float
     rekey: str | None
+    keys: bytes
     number: int
     counter: int
     signed_random: int
+    signed_tags: int
     extents: str
+
+    @property
+    def stored(self) -> StoredWindow:
+        place = self.device, self.epoch, self.keys, self.number
+        return StoredWindow(*place, self.counter, self.signed_tags, self.extents)
 
     @property
     def key_id(self) -> int:
@@ -82,8 +92,8 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     quarantine when the job was made are left out."""
     wanted = job.spec.wanted
     rows = database.execute(
-        "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
-        "w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
+        "w.random, w.tags, w.extents FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.id NOT IN (SELECT value FROM json_each(?)) "
         "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
@@ -130,26 +140,38 @@ def compute(
     mailbox: Mailbox,
     database: sqlite3.Connection,
     reader: SegmentReader,
+    checker: WindowChecker,
     objects: Objects,
     progress: Progress,
 ) -> Result:
     """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
     inputs = inputs_of(job, database)
+    asked = len(inputs)
     if any(not found.extents for found in inputs):
         raise EngineError(
             "Windows of its interval are deleted, for the fleet keeps them no longer: ask for a later one."
         )
     progress(0, len(inputs))
     output = _Output(objects, room_for_bytes(database, job.fleet.tenant))
-    parts: list[str] = []
-    unanswered = 0
-    if inputs:
+
+    def compute_parts() -> tuple[list[str], int]:
+        """Digests of the ciphertexts, and how many windows' devices can fetch no answer."""
+        if not inputs:
+            return [], 0
         if job.fleet.is_compact:
-            parts = [output.put(_compact_sum(job, inputs, reader, progress))]
-        else:
-            computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
-            parts = [output.put(part) for part in computation.parts(inputs)]
-            unanswered = computation.unanswered
+            return [output.put(_compact_sum(job, inputs, reader, progress))], 0
+        computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
+        return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
+
+    if job.fleet.is_compact:  # packets have tags alone; frames have checksums, which the evaluator looks at
+        inputs = _undamaged(job, inputs, checker, progress)
+    try:
+        parts, unanswered = compute_parts()
+    except Error:
+        inputs = _undamaged(job, inputs, checker, progress)
+        if len(inputs) == asked:
+            raise
+        parts, unanswered = compute_parts()
     if unanswered:
         log.warning("devices unanswered", job=job.id, windows=unanswered)
     fields = {
@@ -159,8 +181,34 @@ def compute(
         "parts": len(parts),
         "contributors": output.put(contributors.to_bytes((i.device, i.epoch, i.number) for i in inputs)),
         **({} if job.spec.answer is None else {"unanswered": unanswered}),
+        **({} if len(inputs) == asked else {"damaged": asked - len(inputs)}),
     }
     return Result(fields, parts)
+
+
+def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: Progress) -> list[Input]:
+    """Those that are stored as they came. EngineError that names the others, unless the job leaves them
+    out."""
+    sound: list[Input] = []
+    damaged: list[str] = []
+    given = iter(inputs)
+    while batch := list(islice(given, _AT_ONCE)):
+        faults = checker.faults(job.fleet, [found.stored for found in batch])
+        for found, fault in zip(batch, faults, strict=True):
+            if fault is None:
+                sound.append(found)
+            else:
+                damaged.append(f"{found.stored} ({fault.rstrip('.')})")
+        progress(0, len(inputs))
+    if damaged and not job.spec.leave_out_damaged:
+        more = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+        raise EngineError(
+            f"Damaged in the gateway's store: {'; '.join(damaged[:_NAMED])}{more}. Have the operator restore "
+            "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
+        )
+    if damaged:
+        log.warning("damaged windows left out", job=job.id, windows=len(damaged))
+    return sound
 
 
 def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:

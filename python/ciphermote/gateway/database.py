@@ -18,6 +18,8 @@ from typing import Any
 
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway.gateway_files import OBJECTS
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.refusals import is_damage
 
 APPLICATION_ID = 0x434D4757  # "CMGW"
 _BUSY_SECONDS = 30.0
@@ -29,6 +31,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.damage: str | None = None
+        """What is wrong with the file, once that is known."""
         self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
@@ -56,11 +60,18 @@ class Database:
         try:
             yield database
             database.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
+            self.notice(error)
             if database.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
             raise
+
+    def notice(self, error: BaseException) -> None:
+        """Remember an error that tells of damage."""
+        if is_damage(error) and self.damage is None:
+            self.damage = f"the database is damaged ({error})"
+            log.error("damaged", what=self.damage)
 
     def close(self) -> None:
         """Every thread's connection. Nobody may use one any more."""

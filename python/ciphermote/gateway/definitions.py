@@ -149,6 +149,8 @@ class JobSpec(Model):
     answer: each score is returned to the device whose window it is of, in this form, too.
     per_device: at most so many windows of each device count, the lowest
     numbers first: it bounds what one device may weigh.
+    leave_out_damaged: count the other windows if some are damaged in the gateway's store; otherwise the job
+    fails, and names them.
     """
 
     kind: Literal["sum", "mean", "variance", "weighted-sum", "linear"] = "sum"
@@ -158,6 +160,7 @@ class JobSpec(Model):
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     model: dict[str, Any] | None = None
     answer: AnswerForm | None = None
+    leave_out_damaged: bool = False
 
     @model_validator(mode="after")
     def _complete(self) -> JobSpec:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sqlite3
 from pathlib import Path
 from typing import Literal
 
@@ -33,10 +34,11 @@ from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.operator import Operator
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, is_damage
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.verifying import Scrubber
 from ciphermote.gateway.wrapping import Wrapper
 
 FIRST_TENANT = "home"
@@ -54,7 +56,15 @@ class Gateway:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held.enter_context(lock(folder / LOCK_FILE, _LOCK_SECONDS))
+            _check_not_lost(folder)
             migrate(folder / DATABASE_FILE)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            raise KeyFileError(
+                f"{folder / DATABASE_FILE} is damaged ({error}): restore a backup (`ciphermote gateway "
+                "restore`)."
+            ) from None
         except TimeoutError:
             raise KeyFileError(
                 f"{folder} is another gateway's that runs: stop that one, or name another directory (--data)."
@@ -88,6 +98,7 @@ class Gateway:
         self.metrics.show_ended_jobs(self.jobs.ended)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
+        self.scrubber = Scrubber(folder, self.database, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)
@@ -133,6 +144,10 @@ class Gateway:
         """None, or why it cannot take anything now."""
         if not self.intake.alive:
             return "the intake has stopped"
+        if self.database.damage is not None:
+            return self.database.damage
+        if not (self.settings.data / DATABASE_FILE).exists():
+            return "the database is missing"
         room = os.statvfs(self.settings.data)
         free = room.f_bavail * room.f_frsize
         self.metrics.free_bytes.set(free)
@@ -141,8 +156,24 @@ class Gateway:
         return None
 
     async def close(self) -> None:
+        await asyncio.to_thread(self.scrubber.stop)
         await asyncio.to_thread(self.retention.stop)
         await asyncio.to_thread(self.deletions.stop)
         await self.intake.stop()
         self.database.close()
         self._held.close()
+
+
+def _check_not_lost(folder: Path) -> None:
+    """KeyFileError if there is no database, and files of a gateway that had one: a new one would begin over
+    its segments, and write new tokens over those that owners have."""
+    path = folder / DATABASE_FILE
+    if path.exists() and path.stat().st_size:
+        return
+    made = (WRAP_KEY_FILE, OPERATOR_TOKEN_FILE, OWNER_TOKEN_FILE, f"{SEGMENTS}/*", f"{OBJECTS}/*")
+    left = next((found for pattern in made for found in folder.glob(pattern)), None)
+    if left is not None:
+        raise KeyFileError(
+            f"{path} is missing, and {left.relative_to(folder)} is there, of a gateway that had it: restore "
+            "a backup (`ciphermote gateway restore`), or name another directory (--data)."
+        )

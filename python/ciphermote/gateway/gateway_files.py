@@ -4,6 +4,7 @@
 gateway.db      who and what there is, every window and job
 segments/       what devices sent
 objects/        public keys that were uploaded, results
+backup.lock     held by a backup or a sweep, so that nothing goes that is being copied
 lock            held by the one gateway that uses the directory
 wrap.key        what tag keys are encrypted under
 operator.sock   the operator's door on this machine, while the gateway runs
@@ -21,6 +22,7 @@ from pathlib import Path
 
 DATABASE_FILE = "gateway.db"
 LOCK_FILE = "lock"
+BACKUP_LOCK_FILE = "backup.lock"
 SEGMENTS = "segments"
 OBJECTS = "objects"
 WRAP_KEY_FILE = "wrap.key"

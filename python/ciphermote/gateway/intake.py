@@ -337,6 +337,7 @@ class Intake:
         try:
             self._take_round(messages)
         except Exception as error:
+            self._database.notice(error)
             # What was judged may not be kept: forget it all, and have everything sent again.
             self._devices.clear()
             stopped = isinstance(error, OSError | sqlite3.OperationalError)

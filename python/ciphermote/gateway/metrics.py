@@ -58,6 +58,12 @@ class Metrics:
         self.bytes_deleted = Counter(
             "ciphermote_bytes_deleted", "Bytes of segments and objects", registry=registry
         )
+        self.damaged = Gauge(
+            "ciphermote_damaged",
+            "What is not as it was stored",
+            ["kind"],
+            registry=registry,
+        )
         self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)
 
     def show_ended_jobs(self, read: Callable[[], Mapping[str, int]]) -> None:

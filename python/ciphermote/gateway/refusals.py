@@ -40,11 +40,27 @@ def failed() -> Refusal:
     return Refusal(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
 
 
+def is_damage(error: BaseException) -> bool:
+    """Whether a page of the database is not what was written."""
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
 def of_storage(error: Exception) -> Refusal | None:
     """For an error of the disk or the database that may pass by itself, or that a deletion caused; None for
     any other."""
     if isinstance(error, sqlite3.IntegrityError) and str(error) == "deleted":
         return Refusal(410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept.")
+    if is_damage(error):
+        return Refusal(
+            503,
+            "damaged",
+            "The gateway's database is damaged, and its operator has to restore a backup: keep what you "
+            "have, and send it later.",
+            retry_after=60,
+        )
     if isinstance(error, sqlite3.OperationalError):
         if "locked" in str(error) or "busy" in str(error):
             return overloaded("The gateway's database is busy")

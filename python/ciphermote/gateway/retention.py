@@ -9,6 +9,7 @@ again is answered as before.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 import threading
@@ -16,12 +17,14 @@ from pathlib import Path
 
 from ciphermote import _core
 from ciphermote.errors import Error
-from ciphermote.files import sync_directory
+from ciphermote.files import lock, sync_directory
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.gateway_files import BACKUP_LOCK_FILE
 from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.logs import log
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.specs import delete_unused
 
@@ -49,7 +52,7 @@ SELECT DISTINCT CAST(e.value AS INTEGER)
 FROM kept JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e WHERE instr(extents, ',') > 0
 """
 
-_USED_OBJECTS = """
+USED_OBJECTS = """
 SELECT digest FROM evaluation_keys
 UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
 UNION SELECT digest FROM results
@@ -98,8 +101,13 @@ class Retention:
             self._reader.close()
 
     def sweep(self, now: float) -> None:
-        """Delete what is too old by now."""
-        with self._sweeping:
+        """Delete what is too old by now; nothing while a backup goes on, which still copies it."""
+        with self._sweeping, contextlib.ExitStack() as held:
+            try:
+                held.enter_context(lock(self._segments.parent / BACKUP_LOCK_FILE, 0))
+            except TimeoutError:
+                log.info("sweep put off", reason="a backup goes on")
+                return
             rows = self._database.connection.execute(
                 "SELECT id, tenant, name, definition, retain_days FROM fleets WHERE retain_days IS NOT NULL"
             ).fetchall()
@@ -235,7 +243,7 @@ class Retention:
         candidates += [digest for digest in booked if not self._objects.has(digest)]
         if not candidates:
             return
-        used = {digest for (digest,) in self._database.connection.execute(_USED_OBJECTS)}
+        used = {digest for (digest,) in self._database.connection.execute(USED_OBJECTS)}
         for digest in candidates:
             if digest in used or self._stopping.is_set():
                 continue

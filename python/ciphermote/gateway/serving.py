@@ -35,6 +35,7 @@ from ciphermote.gateway.tls import broker_trust, own_certificate
 _TICK_SECONDS = 0.5
 _SWEEP_SECONDS = 3600.0
 _STEADY_CHECK_SECONDS = 5.0
+_SCRUB_SECONDS = 6 * 3600.0
 _STOP_SECONDS = 10
 _RESTART_SECONDS = 0.5
 
@@ -50,6 +51,7 @@ async def serve(settings: Settings) -> None:
     server = https_server(Deliveries(app), settings.host, settings.port, certificate, key)
     tasks = [asyncio.create_task(_clock(gateway)), asyncio.create_task(_sweeps(gateway))]
     tasks.append(asyncio.create_task(_deletions(gateway)))
+    tasks.append(asyncio.create_task(_scrub(gateway)))
     tasks.append(asyncio.create_task(count_missing(gateway.database, gateway.metrics)))
     tasks += [asyncio.create_task(_worker(gateway, number)) for number in range(settings.workers)]
     if settings.broker is not None and gate is not None:
@@ -121,6 +123,7 @@ async def _clock(gateway: Gateway) -> None:
         try:
             await asyncio.to_thread(gateway.jobs.tick, time.time())
         except Exception as error:  # a full disk, say: the next round may be luckier
+            gateway.database.notice(error)
             log.error("clock", error=repr(error))
         await asyncio.sleep(_TICK_SECONDS)
 
@@ -136,8 +139,20 @@ async def _sweeps(gateway: Gateway) -> None:
             try:
                 await asyncio.to_thread(gateway.retention.sweep, time.time())
             except Exception as error:  # a full disk, say: the next one may be luckier
+                gateway.database.notice(error)
                 log.error("retention", error=repr(error))
         await asyncio.sleep(_STEADY_CHECK_SECONDS)
+
+
+async def _scrub(gateway: Gateway) -> None:
+    """Looks for damage in all that is stored, slowly, and from the beginning again."""
+    while True:
+        try:
+            await asyncio.to_thread(gateway.scrubber.run)
+        except Exception as error:
+            gateway.database.notice(error)
+            log.error("scrub", error=repr(error))
+        await asyncio.sleep(_SCRUB_SECONDS)
 
 
 async def _deletions(gateway: Gateway) -> None:

@@ -25,6 +25,7 @@ from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.stored import WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
 
 _IDLE_SECONDS = 0.3
@@ -40,7 +41,9 @@ class Worker:
         self._objects = Objects(folder / OBJECTS)
         self._reader = SegmentReader(folder / SEGMENTS)
         self._jobs = Jobs(self._database, self._objects)
-        self._mailbox = Mailbox(self._database, self._objects, Wrapper(folder / WRAP_KEY_FILE))
+        wrapper = Wrapper(folder / WRAP_KEY_FILE)
+        self._mailbox = Mailbox(self._database, self._objects, wrapper)
+        self._checker = WindowChecker(self._reader, wrapper)
         self._name = name
         self.stopping = False
 
@@ -53,7 +56,7 @@ class Worker:
                     time.sleep(_IDLE_SECONDS)
                 else:
                     self._work(job)
-            except (OSError, sqlite3.OperationalError) as error:
+            except (OSError, sqlite3.DatabaseError) as error:
                 # A full disk, say, which is no fault of the job's: its lease ends, or never began.
                 log.error("storage", error=repr(error))
                 time.sleep(_STORAGE_SECONDS)
@@ -78,6 +81,7 @@ class Worker:
                 self._mailbox,
                 self._database.connection,
                 self._reader,
+                self._checker,
                 self._objects,
                 progress,
             )
@@ -86,7 +90,7 @@ class Worker:
         except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
-        except (OSError, sqlite3.OperationalError):
+        except (OSError, sqlite3.DatabaseError):  # of this machine, and no fault of the job's
             self._jobs.give_back(job)
             raise
         except MemoryError:

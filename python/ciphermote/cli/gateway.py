@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote gateway`: back up, restore and verify what a gateway has stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ciphermote.cli.console import fail, say
+from ciphermote.errors import ParameterError
+
+gateway = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Back up, restore and verify what a gateway has stored, on its machine.",
+)
+
+DataOption = Annotated[
+    Path, typer.Option(metavar="DIR", help="The gateway's directory.", envvar="CIPHERMOTE_DATA")
+]
+
+
+@gateway.command()
+def backup(
+    target: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to: a new directory, or the one of earlier backups.")
+    ],
+    secrets: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where keys, tokens and certificates go: **secret**."),
+    ] = None,
+    data: DataOption = Path("ciphermote-gateway"),
+) -> None:
+    """Copy a gateway's directory while it runs, however much it has to do.
+
+    **Out:** a directory of mode 0700, with files of mode 0600. What an earlier backup has is not copied
+    again, and it stays whole until the new one is. Without --secrets no secret is copied: whoever has both
+    can forge frames.
+
+    Example:
+
+        ciphermote gateway backup /backup --secrets /backup-elsewhere --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.backup import back_up
+    copied = back_up(data, target, secrets)
+    say(
+        f"The database ({copied.database:,} bytes) and {copied.files:,} new files ({copied.size:,} bytes) "
+        f"are in {target}."
+    )
+    if secrets is None:
+        say("No secrets were copied: without wrap.key and tls/ it cannot be restored (--secrets).")
+
+
+@gateway.command()
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="A backup.")],
+    secrets: Annotated[Path, typer.Option(metavar="DIR", help="The place of its keys and certificates.")],
+    data: DataOption = Path("ciphermote-gateway"),
+) -> None:
+    """Make a gateway's directory of a backup and its secrets.
+
+    **Out:** a directory that is empty or not there yet; start a gateway with it.
+
+    Example:
+
+        ciphermote gateway restore /backup --secrets /backup-elsewhere --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.backup import restore as run
+    run(source, secrets, data)
+    say(f"The backup is restored to {data}. Check it (`ciphermote gateway verify`), and start the gateway.")
+
+
+@gateway.command()
+def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
+    """Look through all that a gateway has stored for damage, also while it runs.
+
+    **Out:** a line for each damaged window or file, and for the database; exit code 1 if there is any.
+
+    Example:
+
+        ciphermote gateway verify --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.verifying import verify as run
+    read = count = 0
+
+    def account(size: int) -> None:
+        nonlocal read
+        read += size
+
+    try:
+        for found in run(data, account):
+            typer.echo(found.sentence)
+            count += 1
+    except sqlite3.DatabaseError as error:
+        fail(f"The database of {data} cannot be read ({error}): restore a backup.")
+    if count:
+        fail(f"{count:,} damaged: restore a backup, or have jobs leave damaged windows out.")
+    say(f"No damage: the database and {read:,} bytes of windows and files are as they were stored.")
+
+
+class _Packages:
+    """ParameterError if the gateway's packages are not installed."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, ModuleNotFoundError):
+            raise ParameterError(
+                f"The gateway's packages are not installed ({error.name} is missing): install its extra, "
+                "gateway."
+            ) from None

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of a gateway, also of one that runs and is written to, and restoring them.
+
+The database is copied in one read transaction, which whoever writes does not disturb: so it ends. Then come
+segments and objects, for whatever the copy points to is there by then, and stays while the backup goes on: no
+sweep begins (BACKUP_LOCK_FILE). Files that an earlier backup has are not copied again. Everything is readable
+by its owner alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ciphermote.errors import KeyFileError
+from ciphermote.files import lock, sync_directory
+from ciphermote.gateway.database import connect
+from ciphermote.gateway.gateway_files import (
+    BACKUP_LOCK_FILE,
+    DATABASE_FILE,
+    OBJECTS,
+    OPERATOR_TOKEN_FILE,
+    OWNER_TOKEN_FILE,
+    SEGMENTS,
+    TLS,
+    WRAP_KEY_FILE,
+)
+from ciphermote.gateway.verifying import database_damage
+
+_LOCK_SECONDS = 3600.0
+_SECRETS = (WRAP_KEY_FILE, OPERATOR_TOKEN_FILE, OWNER_TOKEN_FILE)
+_SCRATCH = ".new"
+
+
+@dataclass
+class Copied:
+    """What was copied. files, size: of segments and objects that were not there yet; database: its bytes."""
+
+    database: int = 0
+    files: int = 0
+    size: int = 0
+
+
+def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
+    """Copy a gateway's directory, but for its secrets, which go to a place of their own (None: nowhere).
+    target may hold an earlier backup, and holds it until the new one is whole. KeyFileError if there is no
+    gateway, or if its database is damaged; OSError."""
+    if not (data / DATABASE_FILE).is_file():
+        raise KeyFileError(f"{data} has no {DATABASE_FILE}: name a gateway's directory (--data).")
+    for place in filter(None, (target, secrets)):
+        if place.resolve().is_relative_to(data.resolve()):
+            raise KeyFileError(f"{place} is in the gateway's own directory: name another place.")
+        _make(place)
+    copied = Copied()
+    with lock(data / BACKUP_LOCK_FILE, _LOCK_SECONDS):
+        scratch = target / f"{DATABASE_FILE}{_SCRATCH}"
+        _copy_database(data / DATABASE_FILE, scratch)
+        copied.database = scratch.stat().st_size
+        for folder in (SEGMENTS, OBJECTS):
+            _make(target / folder)
+            _copy_new(data / folder, target / folder, copied)
+        _forget_log(target)
+        os.replace(scratch, target / DATABASE_FILE)
+        sync_directory(target)
+        for folder in (SEGMENTS, OBJECTS):
+            for path in _files(target / folder):
+                if not (data / folder / path.name).exists():
+                    path.unlink()
+    if secrets is not None:
+        _copy_secrets(data, secrets)
+    return copied
+
+
+def restore(backup: Path, secrets: Path, data: Path) -> None:
+    """Make a gateway's directory of a backup and its secrets. data: empty, or not there. KeyFileError."""
+    for path in (backup / DATABASE_FILE, secrets / WRAP_KEY_FILE):
+        if not path.is_file():
+            raise KeyFileError(f"{path} is missing: name a backup and the place of its secrets (--secrets).")
+    if data.exists() and any(data.iterdir()):
+        raise KeyFileError(f"{data} is not empty: name a directory that is, or one that is not there.")
+    _make(data)
+    _copy_secrets(secrets, data)
+    for folder in (SEGMENTS, OBJECTS):
+        _make(data / folder)
+        if (backup / folder).is_dir():
+            _copy_new(backup / folder, data / folder, Copied())
+    _copy_file(backup / DATABASE_FILE, data / DATABASE_FILE)  # the last one: without it nothing starts there
+    sync_directory(data)
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.chmod(folder, 0o700)
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """In one read transaction. KeyFileError if it is damaged."""
+    target.unlink(missing_ok=True)
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with contextlib.closing(connect(source)) as database:
+            database.execute("VACUUM INTO ?", (str(target),))
+        with contextlib.closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=ro", uri=True)) as copy:
+            damage = [found.sentence for found in database_damage(copy)]
+    except sqlite3.DatabaseError as error:
+        damage = [str(error)]
+    if damage:
+        target.unlink()
+        raise KeyFileError(
+            f"{source} cannot be copied ({damage[0]}), and an earlier backup stays as it was: see "
+            "`ciphermote gateway verify`, and restore that if the database is damaged."
+        )
+    _sync(target)
+
+
+def _copy_new(source: Path, target: Path, copied: Copied) -> None:
+    """Files that are not there yet, or have another size or time: a segment grows while it is the newest."""
+    for path in _files(source):
+        there = target / path.name
+        try:
+            state = path.stat()
+            if there.exists() and _same(there.stat(), state):
+                continue
+            _copy_file(path, there)
+        except FileNotFoundError:  # an object that nothing refers to
+            continue
+        copied.files += 1
+        copied.size += state.st_size
+    sync_directory(target)
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Whole or not at all, with its time."""
+    scratch = target.with_name(f"{target.name}{_SCRATCH}")
+    scratch.unlink(missing_ok=True)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as to, source.open("rb") as file:
+        state = os.fstat(file.fileno())
+        shutil.copyfileobj(file, to, 1 << 20)
+        to.flush()
+        os.fsync(to.fileno())
+    os.utime(scratch, ns=(state.st_atime_ns, state.st_mtime_ns))
+    os.replace(scratch, target)
+
+
+def _copy_secrets(source: Path, target: Path) -> None:
+    for name in _SECRETS:
+        if (source / name).exists():
+            _copy_file(source / name, target / name)
+    if (source / TLS).is_dir():
+        _make(target / TLS)
+        for path in _files(source / TLS):
+            _copy_file(path, target / TLS / path.name)
+    sync_directory(target)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != _SCRATCH)
+
+
+def _forget_log(folder: Path) -> None:
+    """Of a copy that somebody has opened."""
+    for suffix in ("-wal", "-shm"):
+        (folder / f"{DATABASE_FILE}{suffix}").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows as they lie in segments, checked once more as they were when they came: their length, checksums and
+tags. A disk that flips a bit makes no wrong result, and it is known whose window it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ciphermote import _core
+from ciphermote.errors import KeyFileError
+from ciphermote.gateway.blobs import SegmentReader, parse_extents
+from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.tags import TagKeys
+
+_MOST_KEYS = 10_000
+
+
+class StoredWindow(NamedTuple):
+    """A window that counts, as the database has it. keys: its device's, wrapped; signed_tags: the sum of its
+    tags."""
+
+    device: int
+    epoch: int
+    keys: bytes
+    number: int
+    counter: int
+    signed_tags: int
+    extents: str
+
+    def __str__(self) -> str:
+        where = f", in {self.extents}" if self.extents else ""
+        return f"window {self.number} of device {self.device}, epoch {self.epoch}{where}"
+
+
+class WindowChecker:
+    """Checks stored windows of any fleet."""
+
+    def __init__(self, reader: SegmentReader, wrapper: Wrapper) -> None:
+        self._reader = reader
+        self._wrapper = wrapper
+        self._keys: dict[tuple[int, int, int], TagKeys] = {}
+
+    def faults(self, fleet: Fleet, windows: Sequence[StoredWindow]) -> list[str | None]:
+        """What is wrong with each; None: it is as it came."""
+        found: list[str | None] = []
+        given = []
+        for window in windows:
+            try:
+                data = self._reader.read(parse_extents(window.extents))
+                given.append((fleet.params, self._frames_key(fleet, window), window.counter, data))
+                found.append(None)
+            except KeyFileError as error:
+                found.append(str(error))
+        checked = iter(_core.check_deliveries(given))
+        return [fault or _fault(window, next(checked)) for fault, window in zip(found, windows, strict=True)]
+
+    def _frames_key(self, fleet: Fleet, window: StoredWindow) -> bytes:
+        place = fleet.id, window.device, window.epoch
+        keys = self._keys.get(place)
+        if keys is None:
+            while len(self._keys) >= _MOST_KEYS:
+                del self._keys[next(iter(self._keys))]
+            keys = self._keys[place] = self._wrapper.unwrap(window.keys, *place)
+        return keys.frames
+
+
+def _fault(window: StoredWindow, delivery: _core.Delivery) -> str | None:
+    if delivery.status != "CM_OK":
+        return delivery.fault
+    same = (delivery.device, delivery.epoch, delivery.window, delivery.counter, delivery.tags)
+    if same != (*window[:2], window.number, window.counter, unsigned(window.signed_tags)):
+        return "The bytes are of another window."
+    return None

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks through all that a gateway has stored for damage: each page of the database, each window's bytes,
+each file in objects/. `ciphermote gateway verify` does it at once; a gateway that runs does it slowly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from ciphermote.errors import KeyFileError
+from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
+from ciphermote.gateway.database import Database, connect
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.retention import USED_OBJECTS
+from ciphermote.gateway.stored import StoredWindow, WindowChecker
+from ciphermote.gateway.wrapping import Wrapper
+
+_BATCH = 64
+_MOST_PAGES = 20
+"""Faults of the database that are told."""
+_SCRUB_BYTES_A_SECOND = 8e6
+
+Kind = Literal["database", "window", "object"]
+
+
+class Damage(NamedTuple):
+    """Something that is not as it was stored."""
+
+    kind: Kind
+    sentence: str
+
+
+def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Iterator[Damage]:
+    """All the damage in a gateway's directory, which it may be using meanwhile. read: is told of bytes as
+    they are read. KeyFileError if there is no gateway."""
+    path = folder / DATABASE_FILE
+    if not path.is_file():
+        raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
+    with contextlib.closing(connect(path)) as database:
+        damaged = database_damage(database)
+        yield from damaged
+        if damaged:
+            return  # rows cannot be relied on
+        yield from _windows(folder, database, read)
+        yield from _objects(folder, database, read)
+
+
+def database_damage(database: sqlite3.Connection) -> list[Damage]:
+    """Of its pages and rows."""
+    try:
+        rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
+        found = [str(row[0]) for row in rows if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    return [Damage("database", f"The database is damaged: {line}.") for line in found]
+
+
+def _windows(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
+    reader = SegmentReader(folder / SEGMENTS)
+    checker = WindowChecker(reader, Wrapper(folder / WRAP_KEY_FILE))
+    fleets: dict[int, Fleet] = {}
+    after = 0
+    while True:
+        rows = database.execute(
+            "SELECT w.sequence, d.fleet, d.number, d.epoch, d.keys, w.number AS window, w.counter, w.tags, "
+            "w.extents FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE w.sequence > ? AND d.deleted IS NULL ORDER BY w.sequence LIMIT ?",
+            (after, _BATCH),
+        ).fetchall()
+        if not rows:
+            break
+        after = rows[-1]["sequence"]
+        kept = (row for row in rows if row["extents"])
+        for number, of_fleet in groupby(kept, key=lambda row: int(row["fleet"])):
+            if number not in fleets:
+                fleets[number] = _fleet(database, number)
+            windows = [StoredWindow(*row[2:]) for row in of_fleet]
+            read(sum(extent.size for window in windows for extent in parse_extents(window.extents)))
+            for window, fault in zip(windows, checker.faults(fleets[number], windows), strict=True):
+                if fault is not None and not _is_deleted(database, window):
+                    what = f"Fleet {fleets[number].name}, {window}"
+                    yield Damage("window", f"{what}: {fault}")
+        reader.close()  # a sweep may have deleted some
+
+
+def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
+    return Fleet.from_row(
+        *database.execute(
+            "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (number,)
+        ).fetchone()
+    )
+
+
+def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
+    """Whether a sweep has deleted its bytes since they were looked up."""
+    found = database.execute(
+        "SELECT 1 FROM windows WHERE counter = ? AND number = ? AND extents = ?",
+        (window.counter, window.number, window.extents),
+    )
+    return found.fetchone() is None
+
+
+def _objects(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
+    objects = Objects(folder / OBJECTS)
+    for (digest,) in database.execute(USED_OBJECTS).fetchall():
+        if not digest:
+            continue
+        try:
+            read(len(objects.get(digest)))
+        except KeyFileError as error:
+            if digest in {used for (used,) in database.execute(USED_OBJECTS)}:  # no sweep has deleted it
+                yield Damage("object", str(error))
+
+
+class Scrubber:
+    """Verifies what a gateway that runs has stored, slowly enough not to be noticed. run is for one thread at
+    a time."""
+
+    def __init__(self, folder: Path, database: Database, metrics: Metrics) -> None:
+        self._folder = folder
+        self._database = database
+        self._metrics = metrics
+        self._stopping = threading.Event()
+        self._running = threading.Lock()
+
+    def run(self) -> None:
+        """Once through all of it. Damage is counted and logged; that of the database ends readiness."""
+        counts = dict.fromkeys(get_args(Kind), 0)
+        with self._running, contextlib.suppress(_Stopped):
+            for damage in verify(self._folder, self._pause):
+                counts[damage.kind] += 1
+                self._metrics.damaged.labels(damage.kind).set(counts[damage.kind])
+                log.error("damaged", kind=damage.kind, what=damage.sentence)
+                if damage.kind == "database":
+                    self._database.damage = self._database.damage or damage.sentence
+            for kind, count in counts.items():
+                self._metrics.damaged.labels(kind).set(count)
+
+    def stop(self) -> None:
+        """Let a run end where it is."""
+        self._stopping.set()
+        with self._running:
+            pass
+
+    def _pause(self, size: int) -> None:
+        if self._stopping.wait(size / _SCRUB_BYTES_A_SECOND):
+            raise _Stopped
+
+
+class _Stopped(Exception):
+    """The gateway stops."""
