@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute on ciphertexts without a secret key: sums, weighted sums, linear models and programs.
 
-Sums and means are computed as the ciphertexts come (engine/summation.py). Each other call opens an engine
-(engine/) and closes it; whoever computes often opens one and keeps it.
+Sums and means are computed as the ciphertexts come (engine/summation.py). Each other call takes an engine
+(engine/), which evaluation keys keep: expanding them takes longer than a row of scores.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -39,11 +41,16 @@ from ciphermote.program import Program
 @dataclass(frozen=True, eq=False)
 class EvaluationKeys:
     """What an engine computes with: public. galois, relin: SEAL's bytes and their label, as made for CKKS, or
-    None."""
+    None. compute expands them once and keeps that in memory, for the last two schemes."""
 
     parameters: ParameterSet
     galois: bytes | None = field(default=None, repr=False)
     relin: bytes | None = field(default=None, repr=False)
+    _kept: dict[tuple[int, bool], Engine] = field(default_factory=dict, init=False, repr=False)
+    _keeping: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[EvaluationKeys], tuple[Any, ...]]:
+        return EvaluationKeys, (self.parameters, self.galois, self.relin)
 
     @classmethod
     def of(cls, contents: KeyContents) -> EvaluationKeys:
@@ -73,6 +80,24 @@ class EvaluationKeys:
             workers=workers,
             name=name,
         )
+
+    @contextlib.contextmanager
+    def borrowed(self, plain_modulus: int, *, bare: bool, name: EngineName) -> Iterator[Engine]:
+        """An engine for one call: the native one is kept for the next."""
+        if name != "native":
+            with self.engine(plain_modulus, bare=bare, name=name) as opened:
+                yield opened
+            return
+        with self._keeping:
+            wanted = plain_modulus, bare
+            engine = self._kept.pop(wanted, None) or self.engine(plain_modulus, bare=bare)
+            self._kept[wanted] = engine
+            while len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        yield engine
+
+
+_MOST_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -175,7 +200,7 @@ def compute(
             "engine of its own for many (EvaluationKeys.engine)."
         )
     seal = [as_seal(data, parameters) for data in kept]
-    with evaluation.engine(plain_modulus, bare=bare, name=engine) as opened:
+    with evaluation.borrowed(plain_modulus, bare=bare, name=engine) as opened:
         match operation:
             case WeightedSum(weights):
                 return opened.weighted_sum(seal, weights, bound=limit)

@@ -64,6 +64,9 @@ class GatewayError(Error):
         self.http_status = http_status
         self.retry_after = retry_after
 
+    def __reduce__(self) -> tuple[type[GatewayError], tuple[object, ...]]:
+        return type(self), (str(self), self.name, self.http_status, self.retry_after)
+
 
 @contextlib.contextmanager
 def about(what: object) -> Iterator[None]:

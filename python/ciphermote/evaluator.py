@@ -20,6 +20,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -307,10 +308,11 @@ def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
 class Matrix:
     """A matrix in the clear, [rows, columns], ready to multiply ciphertexts of at most so many primes.
 
-    steps: the rotations whose Galois keys the product takes (Owner.generate's rotations).
+    steps: the rotations whose Galois keys the product takes (Owner.generate's rotations). Pickles as its
+    numbers.
     """
 
-    __slots__ = ("_native", "_scale", "largest_row", "parameters", "plain_modulus")
+    __slots__ = ("_given", "_native", "_scale", "largest_row", "parameters", "plain_modulus")
 
     def __init__(
         self,
@@ -346,6 +348,12 @@ class Matrix:
         rows = np.abs(table.astype(np.float64)).sum(axis=1)
         self.largest_row = float(rows.max(initial=0.0))
         """The largest sum of a row's magnitudes: no product exceeds it times the vector's largest value."""
+        self._given = table, count, scale
+
+    def __reduce__(self) -> tuple[Callable[..., Matrix], tuple[Any, ...]]:
+        table, primes, scale = self._given
+        make = partial(Matrix, plain_modulus=self.plain_modulus, primes=primes, scale=scale)
+        return make, (self.parameters, table)
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -374,6 +382,7 @@ class Evaluator:
 
     plain_modulus: BFV's t, or 0 for CKKS. bare: take ciphertexts and keys without labels, whose key nothing
     names. Ciphertexts go in as Ciphertext, as frames, or as SEAL's bytes; Ciphertext comes out.
+    Pickles as its keys, which are expanded anew: with many rotations that takes a second.
     FrameError, ParameterError, MismatchError; EngineError for missing keys, levels and scales, and where
     t has none of the slots that rotations, inner sums, matrices and polynomials are of.
     """
@@ -387,6 +396,11 @@ class Evaluator:
         assert isinstance(engine, NativeEngine)
         self._engine = engine
         self._keys = engine.keys
+        self._given = given, plain_modulus, bare
+
+    def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        keys, plain_modulus, bare = self._given
+        return partial(Evaluator, bare=bare), (keys, plain_modulus)
 
     @property
     def parameters(self) -> ParameterSet:

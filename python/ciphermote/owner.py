@@ -35,12 +35,14 @@ def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: Para
 class Owner:
     """A key pair and its evaluation keys, in memory. Made by generate or load.
 
-    Secrets cannot be wiped from Python's memory: use it on the owner's machine only.
+    Secrets cannot be wiped from Python's memory: use it on the owner's machine only. A pickle of it holds the
+    secret key, and is as secret.
     """
 
     def __init__(self, contents: KeyContents) -> None:
         contents.secret()
         self._contents = contents
+        self._evaluation_keys: EvaluationKeys | None = None
 
     @classmethod
     def generate(
@@ -117,6 +119,7 @@ class Owner:
             raise ParameterError(
                 "Nothing is asked for: give model, rotations, conjugation, relin, largest or summed."
             )
+        self._evaluation_keys = None
         self._contents = self._contents.extended(
             galois_steps=steps, conjugation=conjugation, relin=relin, readings=readings, progress=progress
         )
@@ -153,8 +156,10 @@ class Owner:
 
     @property
     def evaluation_keys(self) -> EvaluationKeys:
-        """For whoever computes."""
-        return EvaluationKeys.of(self._contents)
+        """For whoever computes; the same object until extend makes further keys."""
+        if self._evaluation_keys is None:
+            self._evaluation_keys = EvaluationKeys.of(self._contents)
+        return self._evaluation_keys
 
     def device_keys(self) -> DeviceKeys:
         """A secret key of a device's own, and what brings its ciphertexts under this pair: provision() gives

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,7 @@ class SecretKey:
 
     key_id: of its pair, or None until a store or a blob names it. of_device: drawn for one device alone
     (DeviceKeys.make), so that it decrypts nobody else's ciphertexts. readings: what the owner declares of all
-    that is encrypted under it.
+    that is encrypted under it. A pickle of it is as secret as the key.
     """
 
     parameters: ParameterSet
@@ -67,6 +67,10 @@ class SecretKey:
             parameters,
             (digits << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(axis=1, dtype=np.uint8).tobytes(),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out again when it is needed."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def coefficients(self) -> NDArray[np.int8]:
