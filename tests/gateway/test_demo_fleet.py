@@ -89,7 +89,7 @@ ONE, TWO = ("meters", 7, 0), ("meters", 7, 1)
 
 def test_what_is_right_passes() -> None:
     report.judge(outcome(([ONE, TWO], [11.0])))
-    report.judge(outcome(([ONE], [1.0]), ([TWO], [10.0]), ([], None)))
+    report.judge(outcome(([ONE], [1.0]), ([TWO], [10.0])))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,10 @@ def test_what_is_right_passes() -> None:
         ([([ONE], [1.0])], "1 windows with a receipt are in no result, as meters 7's window 1"),
         ([([ONE, TWO, TWO], [21.0])], "1 windows count more than once, as meters 7's window 1"),
         ([([ONE, TWO], [11.0]), ([TWO], [10.0])], "1 windows count more than once"),
+        (
+            [([ONE, TWO], [11.0]), ([], None)],
+            "1 of 2 results count no window, as meters from 10 to 20 s: the machine had too much else to do",
+        ),
     ],
 )
 def test_what_is_wrong_is_an_error(
@@ -110,6 +114,27 @@ def test_what_is_wrong_is_an_error(
 ) -> None:
     with pytest.raises(Error, match=sentence):
         report.judge(outcome(*results))
+
+
+def test_the_table_shows_how_many_windows_each_row_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    report.show(outcome(([ONE, TWO], [11.0]), ([], None)), Console(width=120))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " meters " in line]
+    assert [row[row.index("s") + 2] for row in rows] == ["2", "0"]
+    assert "exact" in rows[0] and "exact" not in rows[1] and rows[1][-3:-1] == ["NO", "WINDOW"]
+
+
+def test_slow_devices_are_given_more_time_within_bounds() -> None:
+    plan = run.Plan()
+    assert (plan.interval, plan.stretched(0.9)) == (10, plan)
+    slow = plan.stretched(2.5)
+    assert (slow.seconds, slow.every, slow.interval) == (180, 6, 30)
+    with pytest.raises(Error, match="takes 11 s to encrypt a window"):
+        plan.stretched(11)
+
+
+@pytest.mark.parametrize(("seconds", "interval"), [(10, 10), (12, 12), (25, 12.5), (60, 10), (300, 10)])
+def test_each_device_measures_five_times_in_an_interval(seconds: float, interval: float) -> None:
+    assert run.Plan(seconds).interval == interval
 
 
 def test_windows_without_a_receipt_and_survivors_are_errors() -> None:

@@ -20,12 +20,14 @@ from typing import Protocol
 
 import numpy as np
 from ciphermote.errors import Error
+from ciphermote.files import write_atomically
 from ciphermote.link import DeviceLink, LinkError
 from local_devices import QemuDevice
 from numpy.typing import NDArray
 
 from demos.fleet.diary import Diary, Window
 from demos.fleet.links import Link
+from demos.fleet.linux_device import PLAN, READY
 from demos.fleet.unos import Uno
 
 TRIES = 3
@@ -139,22 +141,38 @@ class Modem(threading.Thread):
         self._samples, self._values = samples, values
         self._stopping = threading.Event()
         self._schedule: Schedule | None = None
+        self._rehearsing = threading.Event()
         self._scheduled = threading.Event()
         self.ready = threading.Event()
+        self.rehearsed = threading.Event()
+        self.encrypting_seconds = 0.0
         self.error: Exception | None = None
 
     def run(self) -> None:
         try:
             with self._opened as device:
                 self.ready.set()
+                self._rehearsing.wait()
+                if self._stopping.is_set():
+                    return
+                started = time.monotonic()
+                first = device.encrypt(self._samples[0])
+                self.encrypting_seconds = time.monotonic() - started
+                self.rehearsed.set()
                 self._scheduled.wait()
                 if self._schedule is not None:
-                    self._follow(self._schedule, device)
+                    self._follow(self._schedule, device, first)
         except Exception as error:  # shown by whoever waits for this thread
             self.error = error
         finally:
             self.ready.set()
+            self.rehearsed.set()
             self._link.close()
+
+    def rehearse(self) -> None:
+        """Have the device encrypt its first window, which it sends when it follows a schedule, to see how
+        long that takes."""
+        self._rehearsing.set()
 
     def follow(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -163,9 +181,10 @@ class Modem(threading.Thread):
     def stop(self) -> None:
         """Without waiting for receipts."""
         self._stopping.set()
+        self._rehearsing.set()
         self._scheduled.set()
 
-    def _follow(self, schedule: Schedule, device: Device) -> None:
+    def _follow(self, schedule: Schedule, device: Device, first: list[bytes]) -> None:
         index = 0
         for due in schedule.times():
             if self._stopping.wait(max(0.0, due - time.time())):
@@ -176,7 +195,7 @@ class Modem(threading.Thread):
             if now - due >= schedule.every:
                 continue  # it was waiting for a receipt then
             at = index % len(self._samples)
-            parts = device.encrypt(self._samples[at])
+            parts = first if index == 0 else device.encrypt(self._samples[at])
             number = device.number(parts[0])
             window = self._diary.note(Window(*self._where, number, now, self._values[at]))
             self._send(device, window, parts, schedule.ends + PATIENCE_SECONDS)
@@ -204,14 +223,7 @@ class LinuxDevice:
         self._where, self._folder, self._readings = where, folder, readings
         self._process: subprocess.Popen[bytes] | None = None
 
-    def follow(self, schedule: Schedule) -> None:
-        plan = {
-            "begins": schedule.begins,
-            "ends": schedule.ends,
-            "every": schedule.every,
-            "readings": self._readings.tolist(),
-        }
-        (self._folder / "plan.json").write_text(json.dumps(plan))
+    def start(self) -> None:
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 (sys.executable, "-m", "demos.fleet.linux_device", str(self._folder)),
@@ -225,6 +237,29 @@ class LinuxDevice:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it waits for its schedule. Error if it has ended."""
+        if not self.is_running:
+            raise Error(f"Device {self._name} has ended: {self._said()}")
+        return (self._folder / READY).exists()
+
+    def follow(self, schedule: Schedule) -> None:
+        plan = {
+            "begins": schedule.begins,
+            "ends": schedule.ends,
+            "every": schedule.every,
+            "readings": self._readings.tolist(),
+        }
+        write_atomically(self._folder / PLAN, json.dumps(plan).encode(), 0o600)
+
+    @property
+    def _name(self) -> str:
+        return f"{self._where[0]} {self._where[1]}"
+
+    def _said(self) -> str:
+        return (self._folder / "log").read_text().strip()[-500:]
+
     def finish(self, diary: Diary, seconds: float) -> int:
         """Wait until it has ended, and take over what it noted; how often it sent windows. Error."""
         assert self._process is not None
@@ -232,10 +267,8 @@ class LinuxDevice:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             code = None
-        said = (self._folder / "log").read_text().strip()
-        name = f"{self._where[0]} {self._where[1]}"
         if code != 0:
-            raise Error(f"Device {name} ended with code {code}: {said[-500:]}")
+            raise Error(f"Device {self._name} ended with code {code}: {self._said()}")
         *lines, last = (self._folder / "diary.jsonl").read_text().splitlines()
         for line in lines:
             found = json.loads(line)

@@ -96,6 +96,15 @@ class Outcome:
         truth = self.truth(result)
         return float("inf") if truth is None else float(np.abs(result.values - truth).max())
 
+    @property
+    def started(self) -> float:
+        """When the first interval began, in seconds since 1970."""
+        return min((each.begins for each in self.results), default=0.0)
+
+    def without_windows(self) -> list[Result]:
+        """Which show nothing, though nothing in them is wrong."""
+        return [each for each in self.final() if not each.windows]
+
     def that_differ(self) -> list[Result]:
         return [each for each in self.results if not self.error(each) <= each.tolerance]
 
@@ -111,6 +120,13 @@ class Outcome:
 def judge(outcome: Outcome) -> None:
     """Error unless every result is right, and every window with a receipt counts once."""
     wrong = []
+    if found := outcome.without_windows():
+        first = found[0]
+        begins, ends = first.begins - outcome.started, first.ends - outcome.started
+        wrong.append(
+            f"{len(found)} of {len(outcome.final())} results count no window, as {first.fleet} from "
+            f"{begins:.0f} to {ends:.0f} s: the machine had too much else to do, or devices stopped"
+        )
     if found := outcome.that_differ():
         wrong.append(f"{len(found)} of {len(outcome.results)} results differ from the plain truth")
     if lost := outcome.lost():
@@ -136,7 +152,7 @@ def show(outcome: Outcome, console: Console) -> None:
     results = Table(title="What the owner decrypted, beside what the devices measured")
     for name in ("fleet", "interval", "windows", "result", "first", "plain", "worst error"):
         results.add_column(name, justify="left" if name in ("fleet", "interval", "result") else "right")
-    start = min((each.begins for each in outcome.results), default=0.0)
+    start = outcome.started
     for result in outcome.final():
         error, truth = outcome.error(result), outcome.truth(result) if result.windows else None
         shown = [f"{each[0]:.5g}" if each is not None else "-" for each in (result.values, truth)]
@@ -147,7 +163,7 @@ def show(outcome: Outcome, console: Console) -> None:
             str(len(result.windows)),
             result.kind,
             *shown,
-            "exact" if error == 0 else f"{error:.1e}" + ("" if error <= result.tolerance else "  DIFFERS"),
+            _judged(result, error),
         )
     console.print(results)
     counts = Table(title="Counts", show_header=False)
@@ -167,6 +183,14 @@ def show(outcome: Outcome, console: Console) -> None:
     ):
         counts.add_row(title, value)
     console.print(counts)
+
+
+def _judged(result: Result, error: float) -> str:
+    if not error <= result.tolerance:
+        return f"{error:.1e}  DIFFERS"
+    if not result.windows:
+        return "NO WINDOW"
+    return "exact" if error == 0 else f"{error:.1e}"
 
 
 def plot(outcome: Outcome, path: Path) -> None:
