@@ -323,6 +323,35 @@ def test_every_change_stands_in_the_audit_log(server: Server, operator: Operator
         assert secret.split("_")[2] not in text
 
 
+def test_owners_changes_stand_in_the_audit_log_too(server: Server, operator: OperatorClient) -> None:
+    name, owner = tenant_of(server, operator)
+    define_full(owner, "fleet", full_owner())
+    device = FullDevice(full_owner(), 1).enroll(owner, "fleet")
+    token = device_token(owner, "fleet", 1)
+    accepted(owner.put("/v1/fleets/fleet/retention", json={"retain_days": 5}))
+    accepted(owner.post("/v1/fleets/fleet/devices/1/revoke"))
+    refused(owner.post("/v1/fleets/fleet/devices/1/activate"), 404, "no-such-device")
+    refused(owner.delete(f"/v1/tokens/{token.split('_')[1]}"), 404, "no-such-token")
+    found = [entry for entry in operator.audit(name) if entry.owner_of == name][::-1]
+    assert [(entry.action, entry.outcome) for entry in found] == [
+        ("fleet define", "done"),
+        ("device enroll", "done"),
+        ("token create", "done"),
+        ("fleet retention set", "done"),
+        ("device revoke", "done"),
+        ("device activate", "no-such-device"),
+        ("token revoke", "no-such-token"),
+    ]
+    (first,) = (each for each in operator.tokens(name) if each.scope == "owner")
+    assert {(entry.actor, entry.address) for entry in found} == {(f"token {first.id}", "127.0.0.1")}
+    assert found[1].details == {"fleet": "fleet", "device": 1, "epoch": 1}
+    assert found[2].details["token"] == token.split("_")[1]
+    with closing(sqlite3.connect(server.data / "gateway.db")) as database:
+        text = json.dumps(database.execute("SELECT * FROM audit").fetchall())
+    for secret in (token.split("_")[2], device.tag_keys.frames.hex(), device.tag_keys.receipts.hex()):
+        assert secret not in text
+
+
 def test_lists_change_nothing(server: Server, operator: OperatorClient) -> None:
     newest = next(operator.audit(), None)
     for found in (
@@ -360,16 +389,24 @@ def test_entries_of_the_audit_log_never_change_and_the_oldest_leave(
 
 
 def test_a_change_and_its_entry_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
+    """What is to be done once it is stored is done then, and never if it is undone."""
     migrate(tmp_path / "gateway.db")
     database = Database(tmp_path / "gateway.db")
     log = Audit(database)
+    stored: list[int] = []
+    with log.recording(Actor("local", "local"), "x", {}), database.writing():
+        database.once_stored(lambda: stored.append(len(log.listed(2**62, None, 10))))
+        assert stored == []
+    assert stored == [1]
+    before = log.listed(2**62, None, 10)
     with pytest.raises(ZeroDivisionError), log.recording(Actor("local", "local"), "x", {}) as changing:
         changing.execute(
             "INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES ('t', 0, 1, 1)"
         )
+        database.once_stored(lambda: stored.append(0))
         raise ZeroDivisionError
     assert database.connection.execute("SELECT count(*) FROM tenants").fetchone()[0] == 0
-    assert log.listed(2**62, None, 10) == []
+    assert log.listed(2**62, None, 10) == before and stored == [1]
     database.close()
 
 

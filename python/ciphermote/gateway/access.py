@@ -184,22 +184,24 @@ class Access:
             )
             if not done.rowcount:
                 raise Refusal(404, "no-such-token", "There is no such token, or it is revoked already.")
-        self.forget()
+            self._database.once_stored(self.forget)
 
     def renew(self, identifier: str, expires: float | None) -> None:
-        """Have a token that is not revoked end then; None: never. Call forget once it is stored."""
+        """Have a token that is not revoked end then; None: never."""
         _check_future(expires)
         with self._database.writing() as database:
             database.execute(
                 "UPDATE tokens SET expires = ? WHERE id = ? AND revoked IS NULL", (expires, identifier)
             )
+            self._database.once_stored(self.forget)
 
     def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
-        """All tokens of one device, within a transaction; call forget after it."""
+        """All tokens of one device, within a transaction."""
         database.execute(
             "UPDATE tokens SET revoked = ? WHERE fleet = ? AND device = ? AND revoked IS NULL",
             (time.time(), fleet, device),
         )
+        self._database.once_stored(self.forget)
 
     def forget(self) -> None:
         """Look every token up anew."""

@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
@@ -25,7 +26,8 @@ from starlette.types import Receive, Scope, Send
 
 import ciphermote
 from ciphermote import number_text
-from ciphermote.gateway.access import Principal
+from ciphermote.gateway.access import LOCAL, Principal
+from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
 from ciphermote.gateway.definitions import (
     NAME_PATTERN,
@@ -143,6 +145,26 @@ def _fleet(gateway: TheGateway, owner: Owner, fleet: _Name) -> Fleet:
 
 
 OwnedFleet = Annotated[Fleet, Depends(_fleet)]
+
+
+def actor_of(request: Request, principal: Principal) -> Actor:
+    """Who makes a change, for the audit log."""
+    if principal.token == LOCAL:
+        return Actor(LOCAL, LOCAL)
+    address = request.client.host if request.client else "unknown"
+    return Actor(f"token {principal.token}", address, principal.tenant)
+
+
+def _recorder(request: Request, gateway: TheGateway, owner: Owner) -> _Recorder:
+    def record(action: str, **details: Any) -> AbstractContextManager[object]:
+        return gateway.audit.recording(actor_of(request, owner), action, details)
+
+    return record
+
+
+_Recorder = Callable[..., AbstractContextManager[object]]
+"""Called with an action and its details: a block whose change stands in the audit log as the owner's."""
+Record = Annotated[_Recorder, Depends(_recorder)]
 
 
 # --- devices ------------------------------------------------------------------------------------------------
@@ -293,10 +315,13 @@ def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> li
 
 
 @owners.put("/fleets/{fleet}", status_code=204)
-def define_fleet(gateway: TheGateway, owner: Owner, fleet: _Name, definition: Definition) -> None:
+def define_fleet(
+    gateway: TheGateway, owner: Owner, record: Record, fleet: _Name, definition: Definition
+) -> None:
     """Define a fleet, once and for all."""
     assert owner.tenant is not None
-    gateway.registry.put_fleet(owner.tenant, fleet, definition)
+    with record("fleet define", fleet=fleet):
+        gateway.registry.put_fleet(owner.tenant, fleet, definition)
     log.info("fleet defined", fleet=fleet, lane=definition.lane)
 
 
@@ -313,15 +338,13 @@ def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
 
 
 @owners.put("/fleets/{fleet}/retention", status_code=204)
-def set_retention(gateway: TheGateway, fleet: OwnedFleet, retention: RetentionRequest) -> None:
+def set_retention(
+    gateway: TheGateway, record: Record, fleet: OwnedFleet, retention: RetentionRequest
+) -> None:
     """Have windows and results deleted after so many days, or none."""
-    _set_retention(gateway, fleet, retention)
-
-
-def _set_retention(gateway: Gateway, fleet: Fleet, retention: RetentionRequest) -> None:
-    gateway.registry.set_retention(fleet, retention.retain_days)
-    tenant = gateway.registry.tenant_of(fleet.tenant)["name"]
-    log.info("retention", tenant=tenant, fleet=fleet.name, days=retention.retain_days)
+    with record("fleet retention set", fleet=fleet.name, retain_days=retention.retain_days):
+        gateway.registry.set_retention(fleet, retention.retain_days)
+    log.info("retention", fleet=fleet.name, days=retention.retain_days)
 
 
 @owners.get(
@@ -385,9 +408,12 @@ def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> 
 
 
 @owners.put("/fleets/{fleet}/devices/{number}", status_code=204)
-def enroll(gateway: TheGateway, fleet: OwnedFleet, number: _Number, enrolment: Enrolment) -> None:
+def enroll(
+    gateway: TheGateway, record: Record, fleet: OwnedFleet, number: _Number, enrolment: Enrolment
+) -> None:
     """Enroll a device, or its next epoch."""
-    gateway.registry.enroll(fleet, number, enrolment)
+    with record("device enroll", fleet=fleet.name, device=number, epoch=enrolment.epoch):
+        gateway.registry.enroll(fleet, number, enrolment)
     log.info("device enrolled", fleet=fleet.name, device=number, epoch=enrolment.epoch)
 
 
@@ -404,6 +430,7 @@ async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet
 @owners.post("/fleets/{fleet}/devices/{number}/{action:device_action}", status_code=204)
 def set_device_state(
     gateway: TheGateway,
+    record: Record,
     fleet: OwnedFleet,
     number: _Number,
     action: Annotated[str, Path(pattern="^(revoke|quarantine|activate)$")],
@@ -412,7 +439,8 @@ def set_device_state(
     on, until it is activated; a revoked one's, too. revoke: take nothing more from it for good, and revoke
     its tokens; windows that it has sent go on counting."""
     states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
-    gateway.registry.set_state(fleet, number, states[action])
+    with record(f"device {action}", fleet=fleet.name, device=number):
+        gateway.registry.set_state(fleet, number, states[action])
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
 
 
@@ -535,27 +563,34 @@ def list_tokens(
 
 
 @owners.post("/tokens", status_code=201)
-def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
+def make_token(request: Request, gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
     """A new token of the tenant. It is shown this once. A device's older tokens hold until they are
     revoked."""
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
-    token = gateway.access.make(
-        asked.scope,
-        tenant=owner.tenant,
-        fleet=fleet,
-        device=asked.device,
-        note=asked.note,
-        expires=asked.expires,
-    )
+    details = asked.model_dump(exclude_none=True)
+    with gateway.audit.recording(actor_of(request, owner), "token create", details):
+        token = gateway.access.make(
+            asked.scope,
+            tenant=owner.tenant,
+            fleet=fleet,
+            device=asked.device,
+            note=asked.note,
+            expires=asked.expires,
+        )
+        details["token"] = token.split("_")[1]
     return {"token": token}
 
 
 @owners.delete("/tokens/{identifier}", status_code=204)
 def revoke_token(
-    gateway: TheGateway, owner: Owner, identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+    gateway: TheGateway,
+    owner: Owner,
+    record: Record,
+    identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
 ) -> None:
     """Take a token back."""
-    gateway.access.revoke(identifier, owner.tenant)
+    with record("token revoke", token=identifier):
+        gateway.access.revoke(identifier, owner.tenant)
 
 
 # --- everybody ----------------------------------------------------------------------------------------------

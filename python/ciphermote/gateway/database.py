@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
@@ -57,6 +57,7 @@ class Database:
             yield database
             return
         database.execute("BEGIN IMMEDIATE")
+        self._local.afterwards = []
         try:
             yield database
             database.execute("COMMIT")
@@ -66,6 +67,14 @@ class Database:
                 with contextlib.suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
             raise
+        for action in self._local.afterwards:
+            action()
+
+    def once_stored(self, action: Callable[[], object]) -> None:
+        """Have this done when the transaction that this thread is in is on the disk, and not if it is undone:
+        forgetting what it changes, say, which is read anew from then on."""
+        assert self.connection.in_transaction
+        self._local.afterwards.append(action)
 
     def notice(self, error: BaseException) -> None:
         """Remember an error that tells of damage."""

@@ -70,7 +70,8 @@ class Deletions:
         self._running = threading.Lock()
 
     def begin(self, database: sqlite3.Connection, target: Target) -> int:
-        """Mark what is to go, in a transaction; the deletion's number. Call take_effect once it is stored."""
+        """Mark what is to go, in a transaction: from then on nothing of it is accepted. The deletion's
+        number."""
         now = time.time()
         if target.device is not None:
             assert target.fleet is not None
@@ -98,11 +99,11 @@ class Deletions:
             "INSERT INTO deletions (tenant, fleet, device, requested) VALUES (?, ?, ?, ?)",
             (target.tenant, target.fleet, target.device, now),
         )
+        self._database.once_stored(partial(self._forget, target))
         assert added.lastrowid is not None
         return added.lastrowid
 
-    def take_effect(self, target: Target) -> None:
-        """Forget what was remembered of it: from now on the marks decide."""
+    def _forget(self, target: Target) -> None:
         self._access.forget()
         self._registry.forget()
         for fleet in self._fleets(target):

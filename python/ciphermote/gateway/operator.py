@@ -9,6 +9,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from ciphermote.gateway.access import Access
@@ -126,7 +127,6 @@ class Operator:
         with self._audit.recording(actor, action, details) as database:
             target = find()
             number = self._deletions.begin(database, target)
-        self._deletions.take_effect(target)
         return Deletion(**self._all(f"{_DELETIONS} WHERE x.id = ?", number)[0])
 
     def deletions(self, before: int, limit: int) -> DeletionPage:
@@ -247,7 +247,6 @@ class Operator:
                     409, "revoked", f"Token {identifier} is revoked, which is for good: make a new one."
                 )
             change()
-        self._access.forget()
         return self._one_token(identifier)
 
     # --- what is quarantined --------------------------------------------------------------------------------
@@ -280,7 +279,7 @@ class Operator:
                     (found.counter - 1, rows[0]["row"]),
                 )
             database.execute("DELETE FROM quarantine WHERE id = ?", (number,))
-        self._intake.forget_devices(rows[0]["fleet_id"], found.device)
+            self._database.once_stored(partial(self._intake.forget, rows[0]["fleet_id"], found.device))
         return found
 
     # --- the audit log --------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 
-from ciphermote.gateway.access import LOCAL
-from ciphermote.gateway.api import PROBLEMS, TheGateway, gateway_of
+from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import StrictRoute
 from ciphermote.gateway.definitions import NAME_PATTERN, Digits, RetentionRequest, TenantRequest
@@ -49,9 +48,7 @@ Before = Annotated[int, Query(ge=0, le=_NEWEST, description="A page's next")]
 
 def _actor(request: Request) -> Actor:
     principal = gateway_of(request).access.principal(request.headers.get("authorization"), "operator")
-    if principal.token == LOCAL:
-        return Actor(LOCAL, LOCAL)
-    return Actor(f"token {principal.token}", request.client.host if request.client else "unknown")
+    return actor_of(request, principal)
 
 
 Who = Annotated[Actor, Depends(_actor)]

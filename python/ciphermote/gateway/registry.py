@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from functools import partial
 from typing import Any
 
 from ciphermote.computation import EvaluationKeys
@@ -290,7 +291,7 @@ class Registry:
                     *(wrapped, time.time()),
                 ),
             )
-        self._intake.forget(fleet.id, number)
+            self._database.once_stored(partial(self._intake.forget, fleet.id, number))
 
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
         """What brings a device's ciphertexts under the owner's key, and not the other way."""
@@ -344,8 +345,7 @@ class Registry:
                     "UPDATE devices SET excluded = ? WHERE fleet = ? AND number = ?",
                     (state == "quarantined", fleet.id, number),
                 )
-        self._access.forget()
-        self._intake.forget(fleet.id, number)
+            self._database.once_stored(partial(self._intake.forget, fleet.id, number))
 
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
         """excluded: whether its windows are left out of jobs that are made now."""
