@@ -180,6 +180,27 @@ def test_a_revoked_device_is_cut_off_at_once(here: Site, end: str) -> None:
     sibling.leave()
 
 
+@pytest.mark.parametrize("end", ["expired", "device", "fleet"])
+def test_a_device_whose_token_expires_or_that_is_deleted_is_cut_off(here: Site, end: str) -> None:
+    number, fleet = {"expired": 60, "device": 61, "fleet": 62}[end], "doomed" if end == "fleet" else FLEET
+    owner, user = here.server.owner(), f"home.{fleet}.{number}"
+    if fleet != FLEET:
+        define_full(owner, fleet, full_owner())
+    device = FullDevice(full_owner(), number).enroll(owner, fleet)
+    expires = {"expires": time.time() + 4} if end == "expired" else {}
+    asked = {"scope": "device", "fleet": fleet, "device": number, **expires}
+    token = accepted(owner.post("/v1/tokens", json=asked)).json()["token"]
+    station = here.station(user, token).ready()
+    station.send_until_receipt(device.encrypt([1.0]))
+    path = f"/v1/operator/tenants/home/fleets/{fleet}"
+    if end != "expired":
+        path = path if end == "fleet" else f"{path}/devices/{number}"
+        accepted(here.server.operator().delete(path))
+    wait_until(lambda: not station.client.is_connected(), "the end", 8.0)
+    wait_until(lambda: station.refused == "Not authorized", "the refusal", 3.0)
+    station.leave()
+
+
 def test_one_revoked_while_the_gateway_was_away_is_cut_off_when_it_is_back(here: Site) -> None:
     _, station = new_device(here, 46)
     here.server.kill()

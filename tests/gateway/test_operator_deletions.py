@@ -216,8 +216,9 @@ LOCAL = Actor("local", "local")
 
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Iterator[Gateway]:
+def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gateway]:
     """One that is not started: nothing happens in the background."""
+    monkeypatch.setattr(deletions, "_TOKENS_SECONDS", 0.0)
     found = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
     done: Any = SimpleNamespace(result=lambda _: None)
     found.intake.forget_devices = lambda *_: done  # type: ignore[method-assign]

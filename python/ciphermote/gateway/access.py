@@ -210,11 +210,14 @@ class Access:
             self._known.clear()
 
     def ended(self, after: float, until: float) -> list[tuple[str, str]]:
-        """(id, user at a broker) of devices' tokens that have ended in this time."""
+        """(id, user at a broker) of devices' tokens that have ended in this time: revoked, expired, or of a
+        fleet that was deleted."""
         rows = self._database.connection.execute(
             "SELECT k.id, t.name AS tenant, f.name AS fleet, k.device FROM ("
             "SELECT * FROM tokens WHERE revoked > ?1 AND revoked <= ?2 "
-            "UNION SELECT * FROM tokens WHERE expires > ?1 AND expires <= ?2) k "
+            "UNION SELECT * FROM tokens WHERE expires > ?1 AND expires <= ?2 "
+            "UNION SELECT k.* FROM fleets f JOIN tokens k ON k.tenant = f.tenant AND k.fleet = f.id "
+            "WHERE f.deleted > ?1 AND f.deleted <= ?2) k "
             "JOIN tenants t ON t.id = k.tenant JOIN fleets f ON f.id = k.fleet WHERE k.scope = 'device'",
             (after, until),
         )

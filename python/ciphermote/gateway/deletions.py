@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,6 +24,8 @@ from ciphermote.gateway.registry import Registry
 
 _BATCH = 500
 _INTAKE_SECONDS = 60.0
+_TOKENS_SECONDS = 5.0
+"""Tokens stay for so long, so that the broker hears whose have ended (access.Access.ended)."""
 _KEYS = {
     "results": "device, counter",
     "quarantine": "id",
@@ -41,8 +43,8 @@ _KEYS = {
 }
 """The primary key of each table that rows are removed from."""
 _OF_A_DEVICE = ("results", "quarantine", "attempts", "windows")
-_OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys", "tokens")
-_OF_A_TENANT = ("tokens", "segment_bytes", "objects", "audit")
+_OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys")
+_OF_A_TENANT = ("segment_bytes", "objects", "audit")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 
 _Step = Callable[[sqlite3.Connection], int]
@@ -68,6 +70,8 @@ class Deletions:
         self._intake = intake
         self._stopping = threading.Event()
         self._running = threading.Lock()
+        self._begun: dict[int, float] = {}
+        """When this process began each removal that has not ended."""
 
     def begin(self, database: sqlite3.Connection, target: Target) -> int:
         """Mark what is to go, in a transaction: from then on nothing of it is accepted. The deletion's
@@ -110,14 +114,14 @@ class Deletions:
             self._intake.forget_devices(fleet, target.device)
 
     def run(self) -> None:
-        """Remove the rows of all that is marked, until nothing is left or the gateway stops."""
+        """Remove the rows of all that is marked, as far as it may go by now. Call it again and again."""
         with self._running:
             for number, *target in self._database.connection.execute(
                 "SELECT id, tenant, fleet, device FROM deletions WHERE finished IS NULL ORDER BY id"
             ).fetchall():
-                if not self._remove(number, Target(*target)):
+                if self._stopping.is_set():
                     return
-                log.info("deleted", deletion=number)
+                self._remove(number, Target(*target))
 
     def stop(self) -> None:
         """Let a removal end after its batch; there is none after it."""
@@ -132,11 +136,34 @@ class Deletions:
         )
         return [row["id"] for row in rows]
 
-    def _remove(self, deletion: int, target: Target) -> bool:
-        """Whether it has ended."""
+    def _remove(self, deletion: int, target: Target) -> None:
+        began = self._begun.setdefault(deletion, time.monotonic())
         for fleet in self._fleets(target):  # rounds that began before the mark was stored end before this
             self._intake.forget_devices(fleet, target.device).result(_INTAKE_SECONDS)
-        for step in self._steps(target):
+        if not self._repeat(deletion, self._steps(target)):
+            return
+        if time.monotonic() < began + _TOKENS_SECONDS:
+            return
+        if not self._repeat(deletion, [partial(_remove_tokens, target=target)]):
+            return
+        with self._database.writing() as database:
+            if target.device is None:
+                which = "tenant = ?1 AND (?2 IS NULL OR id = ?2)"
+                database.execute(
+                    "UPDATE tenants SET bytes = bytes - "
+                    f"(SELECT coalesce(sum(length(definition)), 0) FROM fleets WHERE {which}) WHERE id = ?1",
+                    (target.tenant, target.fleet),
+                )
+                database.execute(
+                    f"UPDATE fleets SET definition = '' WHERE {which}", (target.tenant, target.fleet)
+                )
+            database.execute("UPDATE deletions SET finished = ? WHERE id = ?", (time.time(), deletion))
+        del self._begun[deletion]
+        log.info("deleted", deletion=deletion)
+
+    def _repeat(self, deletion: int, steps: Iterable[_Step]) -> bool:
+        """Take each step until nothing is left of it; False if the gateway stops first."""
+        for step in steps:
             gone = 1
             while gone:
                 if self._stopping.is_set():
@@ -144,13 +171,6 @@ class Deletions:
                 with self._database.writing() as database:
                     gone = step(database)
                     database.execute("UPDATE deletions SET rows = rows + ? WHERE id = ?", (gone, deletion))
-        with self._database.writing() as database:
-            if target.device is None:
-                database.execute(
-                    "UPDATE fleets SET definition = '' WHERE tenant = ?1 AND (?2 IS NULL OR id = ?2)",
-                    (target.tenant, target.fleet),
-                )
-            database.execute("UPDATE deletions SET finished = ? WHERE id = ?", (time.time(), deletion))
         return True
 
     def _steps(self, target: Target) -> Iterator[_Step]:
@@ -182,11 +202,17 @@ def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | N
             break
         if device["goes"]:
             gone += database.execute("DELETE FROM devices WHERE id = ?", (device["id"],)).rowcount
-    if number is not None:
-        gone += database.execute(
-            "DELETE FROM tokens WHERE fleet = ? AND device = ? AND revoked IS NOT NULL", (fleet, number)
-        ).rowcount
     return gone
+
+
+def _remove_tokens(database: sqlite3.Connection, *, target: Target) -> int:
+    """Tokens of what is marked: of a device that may be enrolled again, those that are revoked."""
+    return database.execute(
+        "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens "
+        "WHERE tenant = ?1 AND (?2 IS NULL OR fleet = ?2) "
+        "AND (?3 IS NULL OR device = ?3 AND revoked IS NOT NULL) LIMIT ?4)",
+        (target.tenant, target.fleet, target.device, _BATCH),
+    ).rowcount
 
 
 def _remove_rows(
