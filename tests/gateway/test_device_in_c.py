@@ -76,8 +76,7 @@ def folder(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("device")
     keys = found / "keys"
     Owner.generate("n4096_q26x3_p27", relin=False).save(keys)
-    (scale,) = re.findall(r"--log2-scale (\d+)", SECTION)
-    attachment = attached(server, keys, "sensors", log2_scale=int(scale))
+    attachment = attached(server, keys, "sensors")
     enroll(attachment, 7, found / "provisioned_keys.h", found / "device7.json")
     for name, text in SOURCES.items():
         (found / name).write_text(text)
