@@ -115,11 +115,11 @@ def infer(
     return np.array(classes, dtype=np.int64)
 
 
-def flash_device(root: Path, work: Path, store: KeyStore, model_header: str) -> Path:
+def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, largest: float) -> Path:
     """Provision a device with the secret key and build its image: files for their owner alone."""
     folder = work / "device"
     folder.mkdir(mode=0o700)
-    keys = provision.provision(store, secret=True)
+    keys = provision.provision(store, secret=True, largest=largest)
     write_exclusively(folder / "provisioned_keys.h", provision.to_c_header(keys).encode(), 0o600)
     write_exclusively(folder / "aided_model.h", model_header.encode(), 0o600)
     elf = folder / "ciphermote.elf"
@@ -173,7 +173,7 @@ def run(console: Console | None = None) -> Outcome:
 
     with stage.step("Owner: provision and flash a device"):
         header = speakers.aided_model_header(network, integers, sides["ckks"].rounds)
-        elf = flash_device(root, work, store, header)
+        elf = flash_device(root, work, store, header, network.cap)
         plugin = build_cycle_model(root)
 
     for scheme, side in sides.items():

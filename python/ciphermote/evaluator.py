@@ -268,7 +268,7 @@ class Ciphertext:
 
 def largest_of(numbers: ArrayLike) -> float:
     """The largest magnitude among numbers in the clear."""
-    return max((abs(complex(each)) for each in np.asarray(numbers).ravel().tolist()), default=0.0)
+    return max((abs(complex(each)) for each in array(numbers).ravel().tolist()), default=0.0)
 
 
 def encoded(

@@ -283,9 +283,7 @@ def test_a_job_whose_result_could_outgrow_the_modulus_is_refused(
         np.testing.assert_allclose(keys.decrypt(result)[:1], [160.0], atol=0.2)
         job, _ = run_job(owner, "wide", {"kind": kind})
         assert job["state"] == "failed"
-        assert (
-            f"The {kind} of 3 windows may reach 750, and a ciphertext of {SET} with" in job["error"]
-        )
+        assert f"The {kind} of 3 windows may reach 750, and a ciphertext of {SET} with" in job["error"]
 
 
 def test_jobs_outlive_their_workers(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def device(
     network: Network, integers: IntegerNetwork, rounds: dict[str, Rounds], store: KeyStore, folder: Path
 ) -> Iterator[DeviceLink]:
-    keys = provision.provision(store, secret=True)
+    keys = provision.provision(store, secret=True, largest=CAP)
     with built_device(folder, keys, aided_model_header(network, integers, rounds["ckks"])) as link:
         yield link
 
@@ -173,7 +173,7 @@ def test_rounds_run_over_tagged_frames(
 ) -> None:
     """The device takes no result but the tagged answer to what it sent last; a window that was refused before
     is not mistaken for its rounds."""
-    keys = provision.provision(store, secret=True, identity=Identity(7, 2))
+    keys = provision.provision(store, secret=True, identity=Identity(7, 2), largest=CAP)
     assert keys.tag_keys is not None
     inputs = given("bfv", 3)
 

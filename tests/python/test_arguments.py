@@ -140,14 +140,15 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "options", "words"),
     [
-        ([1, 50000], {"plain_modulus": 40961}, "50000 (number 2) is not below the plain modulus 40961"),
+        ([1, 50000], {"plain_modulus": 40961}, "50000 (number 2) is beyond the declared largest value, 100"),
         (
             [1, -30000],
-            {"plain_modulus": 40961},
+            {"plain_modulus": 40961, "largest": 40960},
             "-30000 (number 2) is not below half the",
         ),
         ([1.0, float("nan")], {}, "Number 2 is nan"),
-        ([1.0, -1e6], {"log2_scale": 60}, "-1000000.0 (number 2) times the scale 2^60 is not below 2^58"),
+        ([1.0, -1e6], {}, "-1000000.0 (number 2) is beyond the declared largest value, 100"),
+        ([1.0], {"log2_scale": 60}, "1.0 (number 1) times the scale 2^60 is not below 2^58"),
         ([1.0] * 2049, {}, "2,049 numbers are given, and a ciphertext of n4096_q26x3_p27 holds 2048"),
         ([1.0], {"log2_scale": 80}, "give a whole number from 1 to 60"),
         ([1], {"plain_modulus": 1000, "places": "slots"}, "The plain modulus 1000 has no slots at n = 4096"),
@@ -161,7 +162,7 @@ def test_values_are_refused_by_place_and_limit(values: Any, options: dict[str, A
 
 
 def test_extending_by_nothing_is_refused() -> None:
-    with pytest.raises(ciphermote.ParameterError, match="No keys are asked for"):
+    with pytest.raises(ciphermote.ParameterError, match="Nothing is asked for"):
         OWNER.extend()
     with contextlib.suppress(ciphermote.Error):
         OWNER.extend(rotations=[1])

@@ -23,6 +23,7 @@ import pytest
 from ciphermote import Owner, encrypt
 from ciphermote.cli import app
 from ciphermote.errors import ValueRangeError
+from ciphermote.labels import LABEL_BYTES
 from ciphermote.linear_model import LinearModel
 from ciphermote.values import parse_values
 from typer.testing import CliRunner
@@ -168,9 +169,9 @@ def test_a_model_scores_integers(house: Path, tmp_path: Path, run: Run) -> None:
     run("encrypt", house / "public", "-", "--plain-modulus", T, "-o", frames, given="5 -7 9\n")
     adapted(run, house, frames, reading, "--plain-modulus", T)
     model = house / "model.json"
-    said = run("infer", house / "public", model, reading, "-o", score, code=1)
+    said = run("infer", house / "public", model, reading, "-o", score, "--feature-bound", 0, code=1)
     assert "--feature-bound" in said
-    run("infer", house / "public", model, reading, "-o", score, "--feature-bound", 10)
+    run("infer", house / "public", model, reading, "-o", score)
     found = json.loads(run("decrypt", house / "keys", score, "--model", model, "--json"))
     assert found["scores"] == dict(zip(MODEL.labels, MODEL.scores([5, -7, 9]).tolist(), strict=True))
 
@@ -183,7 +184,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     adapted(run, house, tmp_path / "other.bin", tmp_path / "reading.ct")
     (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961))
     adapted(run, house, tmp_path / "bfv.bin", tmp_path / "bfv.ct", "--plain-modulus", 40961)
-    bare.write_bytes((tmp_path / "reading.ct").read_bytes()[:-68])
+    bare.write_bytes((tmp_path / "reading.ct").read_bytes()[:-LABEL_BYTES])
     public = house / "public"
     for arguments, words in (
         (["encrypt", public, text, "-o", frames], "'time' (line 1, column 1) is not a number"),
@@ -200,7 +201,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
             ["add", tmp_path / "bfv.ct", tmp_path / "reading.ct", "-o", frames],
             "bfv.ct is BFV's, modulo 40961",
         ),
-        (["extend", house / "keys"], "No keys are asked for"),
+        (["extend", house / "keys"], "Nothing is asked for"),
         (["extend", public, "--rotations", "1"], "stays with the owner"),
         (["adapt", public, "-o", frames], "or the --port"),
         (["adapt", public, text, "--port", "/dev/null", "-o", frames], "or the --port"),

@@ -328,7 +328,7 @@ def slow_expansion_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def frames_of(owner: Owner, values: Sequence[float], xof: Xof = "chacha20", plain_modulus: int = 0) -> bytes:
-    return encrypt(values, owner.secret_key, xof=xof, plain_modulus=plain_modulus)
+    return encrypt(values, owner.secret_key, largest=4, xof=xof, plain_modulus=plain_modulus)
 
 
 @pytest.mark.usefixtures("slow_expansion_fails")
@@ -374,7 +374,7 @@ def test_means(owner: Owner) -> None:
     assert np.abs(owner.decrypt(compute(Mean(), frames))[:2] - [5.75 / 3, 0.5]).max() < SLOT_ERROR
     with pytest.raises(EngineError, match="BFV computes with integers"):
         compute(Mean(), [frames_of(owner, [3], plain_modulus=40961)])
-    large = encrypt([1.0], owner.secret_key, log2_scale=57)
+    large = encrypt([1.0], owner.secret_key, largest=1, log2_scale=57)
     few = sb.read_ciphertext(compute(Sum(), large), owner.parameters)
     one_prime = sb.write_ciphertext(
         sb.SealCiphertext(owner.parameters, 3, True, 2.0**77, few.residues, key_id=few.key_id)

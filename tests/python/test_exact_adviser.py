@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ciphermote import LinearModel, MismatchError, Owner, Sum, WeightedSum, compute, encrypt, exact_adviser
 from ciphermote import seal_bytes as sb
+from ciphermote.declaration import split
 from ciphermote.errors import ParameterError
 from ciphermote.exact_adviser import ExactAdvice, ExactComputation, advise_exact
 from ciphermote.noise import LARGEST, encryption_sigma
@@ -35,7 +36,8 @@ def readings(
     values = RANDOM.integers(-computation.magnitude, computation.magnitude + 1, shape)
     values[:, 0], values[:, -1] = computation.magnitude, -computation.magnitude
     key = owner.secret_key if computation.key == "symmetric" else owner.public_key
-    return values, [encrypt(row, key, plain_modulus=advice.plain_modulus) for row in values]
+    largest = computation.magnitude
+    return values, [encrypt(row, key, largest=largest, plain_modulus=advice.plain_modulus) for row in values]
 
 
 def noise_budget(result: bytes, owner: Owner, t: int) -> float:
@@ -96,7 +98,7 @@ def test_the_largest_sum_that_one_prime_is_advised_for_is_exact(key: Any) -> Non
     total = compute(Sum(), frames, advice.parameters)
     check_result(total, owner, advice, values.sum(axis=0), slack=2.5)
     for _ in range(3):  # well past it, the noise shows
-        total = compute(Sum(), [total, total], advice.parameters)
+        total = compute(Sum(), [total, total], advice.parameters, bound=1)
     with pytest.raises(MismatchError, match="noise"):
         owner.decrypt(total, plain_modulus=T, places="slots")
 
@@ -126,7 +128,7 @@ def test_a_model_of_the_largest_weights_scores_exactly(key: Any, magnitude: int)
     owner = Owner.generate(advice.parameters, model=model)
     features = magnitude * signs[1]
     sender = owner.secret_key if key == "symmetric" else owner.public_key
-    frames = encrypt(features, sender, plain_modulus=advice.plain_modulus)
+    frames = encrypt(features, sender, largest=magnitude, plain_modulus=advice.plain_modulus)
     scores = compute(model, frames, owner.evaluation_keys, bound=magnitude)
     expected = model.weights.astype(int) @ features
     assert expected.max() == computation.result_bound
@@ -142,7 +144,7 @@ def test_slots_are_added_up_exactly() -> None:
     program = Program(
         tuple(step for i in steps for step in (Step("rotate", 1, 0, i), Step("add", 0, 0, 1))), ()
     )
-    frames = encrypt(np.full(2048, 10), owner.secret_key, plain_modulus=advice.plain_modulus)
+    frames = encrypt(np.full(2048, 10), owner.secret_key, largest=10, plain_modulus=advice.plain_modulus)
     result = compute(program, frames, owner.evaluation_keys)
     check_result(result, owner, advice, np.full(2048, 20480), slack=16)
 
@@ -173,12 +175,15 @@ def test_the_largest_result_of_a_modulus_is_exact_and_one_more_refused() -> None
     advice = advise_exact(computation)
     assert computation.result_bound == advice.largest_result == (T - 1) // 2
     owner = Owner.generate(advice.parameters)
-    frames = [encrypt([768, -768], owner.secret_key, plain_modulus=T) for _ in range(8)]
+    frames = [encrypt([768, -768], owner.secret_key, largest=768, plain_modulus=T) for _ in range(8)]
     total = compute(Sum(), frames, advice.parameters)
     assert owner.decrypt(total, places="slots", signed=True)[:2].tolist() == [6144, -6144]
-    one = encrypt([1, -1], owner.secret_key, plain_modulus=T)
-    wrapped = compute(Sum(), [total, one], advice.parameters)
-    assert owner.decrypt(wrapped, places="slots", signed=True)[:2].tolist() == [-6144, 6144]
+    one = encrypt([1, -1], owner.secret_key, largest=1, plain_modulus=T)
+    beyond = compute(Sum(), [total, one], advice.parameters)
+    with pytest.raises(ParameterError, match="may reach 6,145 either way"):
+        owner.decrypt(beyond, places="slots", signed=True)
+    vouched = compute(Sum(), [beyond], advice.parameters, bound=6144)
+    assert owner.decrypt(vouched, places="slots", signed=True)[:2].tolist() == [-6144, 6144], "it wrapped"
     with pytest.raises(
         ParameterError, match=r"Results reach 6145, and integers modulo 12289 hold up to 6144"
     ):
@@ -269,7 +274,7 @@ def test_sizes_are_those_of_the_c_headers(tmp_path: Path) -> None:
     assert sizes == [advice.arena_bytes for advice in advised]
     owner = Owner.generate(advised[0].parameters)
     frames = encrypt([1], owner.secret_key, plain_modulus=advised[0].plain_modulus)
-    assert len(frames) == advised[0].frame_bytes
+    assert len(split(frames)[1]) == advised[0].frame_bytes
 
 
 # --- refusals -------------------------------------------------------------------------------------
