@@ -328,7 +328,9 @@ def slow_expansion_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def frames_of(owner: Owner, values: Sequence[float], xof: Xof = "chacha20", plain_modulus: int = 0) -> bytes:
-    return encrypt(values, owner.secret_key, largest=4, xof=xof, plain_modulus=plain_modulus)
+    return encrypt(
+        values, owner.secret_key, largest=100 if plain_modulus else 4, xof=xof, plain_modulus=plain_modulus
+    )
 
 
 @pytest.mark.usefixtures("slow_expansion_fails")
@@ -338,7 +340,7 @@ def test_frames_and_seeded_bytes_add_up_without_their_second_polynomials(owner: 
     data = frames[1:]
     if xof != "chacha20":  # of which SEAL has no seeds
         data = [set_of_frames(each, owner.parameters).to_seal(seeded=True) for each in data]
-    given = iter([frames[0], *data, encrypt([1.0, 1.0], owner.public_key)])
+    given = iter([frames[0], *data, encrypt([1.0, 1.0], owner.public_key, largest=4)])
     total = compute(Sum(), given)
     assert np.abs(owner.decrypt(total)[:2] - [6.75, 2.5]).max() < SLOT_ERROR
     if xof != "chacha20":
@@ -392,7 +394,7 @@ def test_a_scheme_a_key_or_a_scale_apart_is_named(owner: Owner) -> None:
             "is BFV modulo 40961's, and the sum CKKS's",
         ),
         (encrypt([1.0], owner.secret_key, log2_scale=20), EngineError, "bring them to one scale"),
-        (encrypt([1.0], Owner.generate().public_key), MismatchError, "of one key"),
+        (encrypt([1.0], Owner.generate().public_key, largest=4), MismatchError, "of one key"),
         (frames[:-1], FrameError, "not a whole frame"),
     ]
     for other, kind, message in others:

@@ -24,8 +24,10 @@ from ciphermote import (
     encrypt,
 )
 from ciphermote.cli import app
+from ciphermote.declaration import split
 from ciphermote.inference import plan_linear
 from ciphermote.parameters import by_name
+from ciphermote.program import Program
 from ciphermote.values import parse_values
 from typer.testing import CliRunner
 
@@ -79,29 +81,31 @@ def reading(run: Run, house: Path, folder: Path, values: str, *options: Any, nam
 
 
 def test_weights_want_a_bound(owner: Owner, house: Path, tmp_path: Path, run: Run) -> None:
-    frames = encrypt([120, 118, 125, 119, 121], owner.public_key)
+    """What declares none is refused until the caller vouches for one."""
+    _, undeclared = split(encrypt([120, 118, 125, 119, 121], owner.public_key, largest=127))
     for operation in (FIVES, WeightedSum([1000.0])):
         with pytest.raises(ParameterError, match=r"Weights need a bound.*costs little precision"):
-            compute(operation, frames, owner.evaluation_keys)
-    path = reading(run, house, tmp_path, "120 118 125 119 121")
+            compute(operation, undeclared, owner.evaluation_keys)
+        assert compute(operation, undeclared, owner.evaluation_keys, bound=127)
+    path = reading(run, house, tmp_path, "120 118 125 119 121", "--largest", 127)
     score = tmp_path / "score.ct"
     command = ("infer", house / "public", house / "model.json", path, "-o", score)
-    assert "--feature-bound" in run(*command, code=1)
+    assert "positive number" in run(*command, "--feature-bound", 0, code=1)
     assert not score.exists()
-    run(*command, "--feature-bound", 127)
+    run(*command)
     found = json.loads(run("decrypt", house / "keys", score, "--json", "--count", 1))["values"]
     assert abs(found[0] - 603000) < 8  # noise of sigma 0.76, with an exponential tail
 
 
-@pytest.mark.parametrize("bound", [None, 0, -1.0, float("nan"), float("inf"), "16", True])
+@pytest.mark.parametrize("bound", [0, -1.0, float("nan"), float("inf"), "16", True])
 def test_a_bound_is_a_positive_number(owner: Owner, bound: Any) -> None:
     with pytest.raises(ParameterError, match="bound"):
         compute(FIVES, encrypt([1.0], owner.public_key), owner.evaluation_keys, bound=bound)
 
 
-def test_a_bound_that_nothing_uses_is_refused(owner: Owner) -> None:
-    with pytest.raises(ParameterError, match="bound is for weights"):
-        compute(Sum(), encrypt([1.0], owner.public_key), bound=10)
+def test_a_program_takes_the_bound_that_was_declared(owner: Owner) -> None:
+    with pytest.raises(ParameterError, match="leave bound out"):
+        compute(Program((), ()), encrypt([1.0], owner.public_key), bound=10)
 
 
 @pytest.mark.parametrize("bound", [1.0, 127.0, 1e4, 1e6])
@@ -109,7 +113,7 @@ def test_readings_at_their_bound_are_scored_right(owner: Owner, bound: float) ->
     """The largest score that a plan must hold, with noise on top of it: at 1, a standard deviation of 0.7 in
     5000 and of 23 in 70000, with exponential tails. What wraps around is off by more than itself."""
     values = np.array([bound, bound, bound, bound, bound])
-    frames = encrypt(values, owner.public_key)
+    frames = encrypt(values, owner.public_key, largest=bound)
     (truth,) = FIVES.scores(values)
     (found,) = owner.decrypt(compute(FIVES, frames, owner.evaluation_keys, bound=bound))[:1]
     assert abs(found - truth) < 1e-2 * truth
@@ -335,4 +339,4 @@ def test_files_are_taken_in_by_their_numbers(house: Path, tmp_path: Path, run: R
 def test_more_numbers_than_there_are_are_told_of(house: Path, tmp_path: Path, run: Run) -> None:
     path = reading(run, house, tmp_path, "1 2")
     said = run("decrypt", house / "keys", path, "--count", 5000)
-    assert "the ciphertext holds 2048" in said and "scale 2^25" in said
+    assert "the ciphertext holds 2048" in said and "scale 2^22" in said

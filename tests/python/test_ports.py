@@ -106,6 +106,7 @@ def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: b
         '#include "ciphermote/keys.h"',
         f"#define CM_PROVISIONED_N {n}",
         f"#define CM_PROVISIONED_LARGEST {CLIP}f",
+        "#define CM_PROVISIONED_LOG2_SCALE 22",
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = "
         f"{initializer([source.randrange(256) for _ in range(32)])};",
     ]

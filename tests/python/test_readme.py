@@ -109,11 +109,15 @@ def test_the_owner_reads_what_the_sensor_sent(walked: tuple[Path, dict[str, str]
     assert [readings["0"], readings["1"]] == pytest.approx([21.4, -27], abs=1e-3)  # sigma is 9e-6
 
 
-def test_advice_on_other_values_is_for_the_sensors_key_and_precision(tmp_path: Path) -> None:
-    (command,) = found(r"^\* \*\*Other values\*\*: `([^`]+)`")
-    advised = shell(command, tmp_path)
-    assert "symmetric" in command and "CM_FIXED_31" in README
-    assert re.search(r"precision on a device +│ CM_FIXED_31 +│", advised), advised
+def test_keys_for_other_values_suit_the_sensors_precision(tmp_path: Path) -> None:
+    (command,) = found(r"`(ciphermote keygen keys --largest [^`]+)`")
+    printed = shell(command, tmp_path)
+    assert re.search(r"Readings of up to 5000 .* sums of up to [\d,]+ of them have room", printed), printed
+    assert "a mean of 20 within" in printed
+    shell("ciphermote provision keys -o provisioned_keys.h", tmp_path)
+    header = (tmp_path / "provisioned_keys.h").read_text()
+    (scale,) = re.findall(r"#define CM_PROVISIONED_LOG2_SCALE (\d+)", header)
+    assert "CM_FIXED_31" in README and 5000 * 2 ** int(scale) < 2**29
 
 
 def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
