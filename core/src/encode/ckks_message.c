@@ -59,9 +59,9 @@ void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t coun
 {
     for (size_t i = 3; i < 2u * (size_t)count; i += 4u) {
         if (message->precision == CM_FIXED_31) {
-            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
+            ((uint32_t *)message->data)[i] = 0u - ((uint32_t *)message->data)[i];
         } else {
-            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
+            ((uint64_t *)message->data)[i] = 0u - ((uint64_t *)message->data)[i];
         }
     }
 }
