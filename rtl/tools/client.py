@@ -303,17 +303,18 @@ class Client:
 
     def simulate(self, state: bool = False, record: bool = False) -> Outcome:
         """Run the whole script. state: the script asks for it. record: the inputs of every cycle, too."""
-        said = subprocess.run(
+        done = subprocess.run(
             [build(self.shape, state, self.has_waves), *(["record"] if record else [])],
             input="\n".join([*self.script, "quit"]) + "\n",
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             timeout=600,
-        ).stdout
+        )
+        assert done.returncode == 0, done.stderr
         outcome = Outcome([], [], [], 0, True, [])
         words, message = bytearray(), []
-        for line in said.splitlines():
+        for line in done.stdout.splitlines():
             what, cycle, *rest = line.split()
             if what == "taken":
                 outcome.taken.append(int(cycle))

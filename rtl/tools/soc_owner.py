@@ -139,7 +139,8 @@ def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places
     switched: with a prime less; and faulty ones, whose other form is full."""
     parameters = secret.parameters
     plain_modulus = t + 2 if kind == "foreign" else t
-    frames = encrypt(message, secret, plain_modulus=plain_modulus, places=places, counter=COUNTER)
+    of = {"plain_modulus": plain_modulus, "largest": t - 1}
+    frames = encrypt(message, secret, **of, places=places, counter=COUNTER)
     if kind == "seeded":
         return frames
     sealed = as_seal(frames, parameters)

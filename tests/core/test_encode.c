@@ -377,6 +377,27 @@ static void complex_numbers_beyond_the_largest_are_refused(void)
     }
 }
 
+/* As encoding finds them, wherever they are, for hardware that compares parts alone. */
+static void complex_numbers_beyond_the_circle_are_found_without_a_message(void)
+{
+#if CM_CONFIG_COMPLEX && CM_CONFIG_PRECISION_31
+    cm_ckks_values values = real_floats(floats, 1, 20, CM_FIXED_31);
+    values.slots = CM_SLOTS_COMPLEX;
+    values.largest = 5;
+    for (uint32_t count = 1; count <= 19; count++) {
+        for (int step = -3; step <= 3; step++) {
+            memset(floats, 0, sizeof floats);
+            values.count = count;
+            floats[2u * count - 2u] = -3;
+            floats[2u * count - 1u] = 4 + (float)step / (1 << 20);
+            const bool beyond = cmi_ckks_beyond_circle(&values);
+            CHECK(beyond == (encode(&values) == CM_ERR_VALUE_RANGE));
+            CHECK(beyond == (step == 3) || step == 2);
+        }
+    }
+#endif
+}
+
 static void a_refused_vector_leaves_zeros(void)
 {
     for (unsigned p = 0; p < PRECISIONS; p++) {
@@ -679,6 +700,7 @@ void test_encode(void)
     RUN_IF(CM_CONFIG_COMPLEX, a_decoded_slot_beyond_twice_the_largest_in_absolute_value_is_refused);
     RUN(integers_of_64_bits_need_the_precision_of_63);
     RUN_IF(CM_CONFIG_PRECISION_63, integers_of_64_bits_are_rounded_as_those_of_32);
+    RUN(complex_numbers_beyond_the_circle_are_found_without_a_message);
     RUN(a_refused_vector_leaves_zeros);
     RUN(counts_of_zero_and_beyond_the_slots_are_refused);
     RUN(arguments_out_of_range_are_refused);
