@@ -113,7 +113,7 @@ def test_readings_at_their_bound_are_scored_right(owner: Owner, bound: float) ->
     """The largest score that a plan must hold, with noise on top of it: at 1, a standard deviation of 0.7 in
     5000 and of 23 in 70000, with exponential tails. What wraps around is off by more than itself."""
     values = np.array([bound, bound, bound, bound, bound])
-    frames = encrypt(values, owner.public_key, largest=bound)
+    frames = encrypt(values, owner.public_key, largest=bound, log2_scale=min(25, round(40 - np.log2(bound))))
     (truth,) = FIVES.scores(values)
     (found,) = owner.decrypt(compute(FIVES, frames, owner.evaluation_keys, bound=bound))[:1]
     assert abs(found - truth) < 1e-2 * truth

@@ -270,7 +270,7 @@ NEVER_SENT = Attempt(IDENTITY.device, IDENTITY.epoch, 0, 0, 0, bytes(8))
 def request_for(readings: np.ndarray) -> bytes:
     """As DeviceLink.encrypt_values makes it."""
     payload = readings.tobytes()
-    record = struct.pack("<4sBBBBBBHI", b"CMRQ", 1, 2, 1, 3, 25, 0, 500, len(payload)) + payload
+    record = struct.pack("<4sBBBBBBHI", b"CMRQ", 1, 2, 1, 3, 22, 0, 500, len(payload)) + payload
     return record + struct.pack("<I", crc32c(record))
 
 
