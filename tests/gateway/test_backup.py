@@ -20,7 +20,8 @@ from ciphermote.gateway.verifying import verify
 from site_support import Site, on_site
 from typer.testing import CliRunner
 
-ROWS = 100_000
+ROWS = 400_000
+"""With so many, SQLite's .backup is not done after half a minute of commits."""
 
 
 def fill(data: Path) -> None:
