@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -26,6 +27,7 @@ enum {
     POLL_MS = 200,
     BUCKETS = 16384, /* a power of two */
     MOST_SUBSCRIPTIONS = 8,
+    MOST_FILES = 65536,
     /* On their way to the gateway and not yet answered by it: */
     DEVICE_MESSAGES = 64,
     DEVICE_BYTES = 8 << 20, /* two of the largest */
@@ -345,6 +347,19 @@ int mosquitto_plugin_version(int supported_version_count, const int *supported_v
     return -1;
 }
 
+/* As many connections as the broker may have, not as many as a shell has set: those that say nothing stay for
+ * 90 seconds. */
+static void allow_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    if (limit.rlim_cur < MOST_FILES)
+        limit.rlim_cur = limit.rlim_max < MOST_FILES ? limit.rlim_max : MOST_FILES;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        mosquitto_log_printf(MOSQ_LOG_WARNING, "ciphermote: the limit of open files stays as it is");
+}
+
 int mosquitto_plugin_init(mosquitto_plugin_id_t *identifier, void **user_data, struct mosquitto_opt *options,
                           int option_count)
 {
@@ -358,6 +373,7 @@ int mosquitto_plugin_init(mosquitto_plugin_id_t *identifier, void **user_data, s
                              "ciphermote: plugin_opt_gateway must name the gateway's socket");
         return MOSQ_ERR_INVAL;
     }
+    allow_files();
     gate.path = strdup(path);
     if (!gate.path)
         return MOSQ_ERR_UNKNOWN;

@@ -73,7 +73,7 @@ class Site:
         return found
 
     async def send(self, fleet: Fleet, data: bytes) -> Outcome:
-        with self.gateway.intake.room_for(fleet.tenant):
+        with self.gateway.intake.room_for(fleet, None):
             return await self.gateway.intake.take(fleet, None, data)
 
     async def sweep(self, days: float) -> None:

@@ -27,7 +27,7 @@ from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
 from ciphermote.gateway import connections
-from ciphermote.gateway.intake import Shares
+from ciphermote.gateway.intake import DeviceShares, Shares
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 from ciphermote.gateway.uploads import Uploads
@@ -214,7 +214,7 @@ def test_slow_deliveries_shut_nobody_out(server: Server, fleet: str, device: Dev
         sender.receipt(client.post(f"/v1/fleets/{fleet}/deliveries", content=sender.encrypt([1.0])))
 
 
-def test_a_tenant_that_fills_its_room_leaves_others_theirs(
+def test_a_device_that_fills_its_room_leaves_others_theirs(
     server: Server, fleet: str, device: Device
 ) -> None:
     made = accepted(server.operator().post("/v1/operator/tenants", json={"name": "calm"})).json()
@@ -222,6 +222,8 @@ def test_a_tenant_that_fills_its_room_leaves_others_theirs(
     define_full(owner, "calm", full_owner())
     calm = FullDevice(full_owner(), 1).enroll(owner, "calm")
     client = server.client(device_token(owner, "calm", 1))
+    sibling = FullDevice(full_owner(), 2).enroll(server.owner(), fleet)
+    at_sibling = server.client(device_token(server.owner(), fleet, 2))
     (sender, hurried), log = device, len(server.log())
     with contextlib.ExitStack() as slow:
         begun = [slow.enter_context(raw(server)) for _ in range(20)]
@@ -230,6 +232,7 @@ def test_a_tenant_that_fills_its_room_leaves_others_theirs(
         wait_until(lambda: "as much to do" in server.log()[log:], "a refusal of some")
         for _ in range(3):
             calm.receipt(client.post("/v1/fleets/calm/deliveries", content=calm.encrypt([1.0])))
+            sibling.receipt(at_sibling.post(f"/v1/fleets/{fleet}/deliveries", content=sibling.encrypt([1.0])))
     data = sender.encrypt([1.0])
     path = f"/v1/fleets/{fleet}/deliveries"
     wait_until(lambda: hurried.post(path, content=data).status_code == 200, "room again")
@@ -249,6 +252,22 @@ def test_no_tenant_has_more_than_is_free() -> None:
     for tenant, has in ((2, 25), (3, 37)):
         shares.remove(tenant, has)
     shares.add(4, 50)
+
+
+def test_no_device_has_more_than_is_free_of_its_tenants() -> None:
+    shares = DeviceShares(100)
+    shares.add(1, "a", 25)
+    with pytest.raises(Refusal):
+        shares.add(1, "a", 1)
+    shares.add(1, "b", 12)
+    shares.add(2, "a", 25)
+    with pytest.raises(Refusal):
+        shares.add(2, "b", 12)  # which is free of the tenant's, but not of the whole
+    for device, has in (("a", 25), ("b", 12)):
+        shares.remove(1, device, has)
+    shares.add(2, "b", 12)
+    with pytest.raises(Refusal):
+        shares.add(2, "b", 1)
 
 
 def _begin(connection: ssl.SSLSocket, fleet: str, token: str, size: int) -> None:

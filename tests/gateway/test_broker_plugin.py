@@ -5,21 +5,25 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import resource
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ciphermote.gateway import broker_gate
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database, migrate
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from gateway_support import Broker, Server, free_port, wait_until
+from gateway_support import Broker, Server, define_full, device_token, free_port, full_owner, wait_until
+from mqtt_support import site
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,6 +105,35 @@ def test_the_broker_has_the_certificate_that_the_gateway_was_given(tmp_path: Pat
         broker.kill()
 
 
+_SILENT = """
+import resource, socket, sys
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+kept = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) for _ in range(1100)]
+print(len(kept), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_silent_connections_shut_no_device_out(tmp_path: Path) -> None:
+    """A broker that was started with 1024 files let nobody in for 90 s."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    try:
+        with site(tmp_path / "data", "--workers", "0") as here:
+            owner = here.server.owner()
+            define_full(owner, "fleet", full_owner())
+            command = (sys.executable, "-c", _SILENT, str(here.broker.port))
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as silent:
+                assert silent.stdout is not None and silent.stdout.readline() == b"1100\n"
+                station = here.station("home.fleet.1", device_token(owner, "fleet", 1))
+                wait_until(lambda: station.is_ready, "the device", 45.0)
+                station.leave()
+                silent.communicate()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @contextlib.contextmanager
 def gate(folder: Path) -> Iterator[tuple[Access, socket.socket]]:
     migrate(folder / "gateway.db")
@@ -120,16 +153,19 @@ def asked(link: socket.socket, question: bytes) -> bytes:
     return link.recv(65536)
 
 
-def test_many_that_are_revoked_at_once_are_all_told_and_each_once(tmp_path: Path) -> None:
+def test_many_that_are_revoked_at_once_are_all_told_and_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_gate, "_MOST_ENDED", 5)
     with gate(tmp_path) as (access, link):
         database = Database(tmp_path / "gateway.db").connection
         database.execute(
-            "INSERT INTO tenants (id, name, created, most_devices, most_bytes) VALUES (1, 't', 0, 1, 1)"
+            "INSERT INTO tenants (id, name, created, most_devices, most_bytes) VALUES (1, 't', 0, 1, 1e9)"
         )
         database.execute(
             "INSERT INTO fleets (id, tenant, name, definition, created) VALUES (1, 1, 'f', '{}', 0)"
         )
-        tokens = [access.make("device", tenant=1, fleet=1, device=number) for number in range(1200)]
+        tokens = [access.make("device", tenant=1, fleet=1, device=number) for number in range(12)]
         assert asked(link, f"Ct.f.7\n{tokens[7]}\n127.0.0.1".encode()) == b"y"
         assert asked(link, f"Ct.f.8\n{tokens[7]}\n127.0.0.1".encode()) == b"n"
         assert asked(link, b"Cgateway\nsecret\n127.0.0.1") == b"y"
@@ -137,8 +173,8 @@ def test_many_that_are_revoked_at_once_are_all_told_and_each_once(tmp_path: Path
         assert asked(link, b"R0") == b"R"
         with database:
             database.execute("UPDATE tokens SET revoked = ?", (time.time(),))
-        found = [line for _ in range(5) for line in asked(link, b"R200").decode().split("\n")[1:]]
-        assert sorted(found) == sorted(f"t.f.{number}" for number in range(1200))
+        found = [line for _ in range(3) for line in asked(link, b"R200").decode().split("\n")[1:]]
+        assert sorted(found) == sorted(f"t.f.{number}" for number in range(12))
         assert asked(link, b"R200") == b"R"
 
 

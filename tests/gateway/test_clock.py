@@ -197,7 +197,7 @@ class Passing:
     start: float
 
     async def send(self, measured: float) -> None:
-        with self.gateway.intake.room_for(self.fleet.tenant):
+        with self.gateway.intake.room_for(self.fleet, None):
             await self.gateway.intake.take(self.fleet, 1, self.device.encrypt([1.0]), self.start + measured)
 
     def add(self, **spec: float) -> None:

@@ -116,7 +116,7 @@ def test_nobody_takes_messages_from_the_gateway(here: Site, thieves: int) -> Non
             assert thief.subscribe(f"$share/{name}/ciphermote/+/up") == "Not authorized"
     for number in range(SENT):
         station.publish(device.encrypt([1.0]), number.to_bytes(2, "little"))
-    assert [station.answer(10.0).status for _ in range(SENT)] == ["receipt"] * SENT
+    assert [station.answer(30.0).status for _ in range(SENT)] == ["receipt"] * SENT
     for each in (station, *others):
         each.leave()
 
@@ -139,7 +139,7 @@ def test_nobody_takes_the_gateways_place_at_the_broker(here: Site) -> None:
     try:
         for number in range(SENT):
             station.publish(device.encrypt([1.0]), number.to_bytes(2, "little"))
-        assert [station.answer(10.0).status for _ in range(SENT)] == ["receipt"] * SENT
+        assert [station.answer(30.0).status for _ in range(SENT)] == ["receipt"] * SENT
     finally:
         stop.set()
         attack.join()
@@ -172,8 +172,8 @@ def test_a_revoked_device_is_cut_off_at_once(here: Site, end: str) -> None:
         accepted(owner.post(f"/v1/fleets/{FLEET}/devices/{number}/revoke"))
     else:
         accepted(owner.delete(f"/v1/tokens/{station.token.split('_')[1]}"))
-    wait_until(lambda: not station.client.is_connected(), "the end", 3.0)
-    wait_until(lambda: station.refused == "Not authorized", "the refusal", 3.0)
+    wait_until(lambda: not station.client.is_connected(), "the end", 15.0)
+    wait_until(lambda: station.refused == "Not authorized", "the refusal", 15.0)
     assert windows(here, number) == [0]
     assert sibling.connections == came
     station.leave()
@@ -208,7 +208,7 @@ def test_one_revoked_while_the_gateway_was_away_is_cut_off_when_it_is_back(here:
         database.execute("UPDATE tokens SET revoked = ? WHERE device = 46", (time.time(),))
     assert station.client.is_connected()
     here.server.start()
-    wait_until(lambda: station.refused == "Not authorized", "the refusal", 5.0)
+    wait_until(lambda: station.refused == "Not authorized", "the refusal", 30.0)
     station.leave()
 
 

@@ -83,7 +83,7 @@ def test_old_windows_go_and_are_known_for_ever(tmp_path: Path) -> None:
         stream = StreamRequest.model_validate(begins)
         assert refusal_of(lambda: site.gateway.jobs.add_stream(fleet, stream)) == "deleted"
 
-        with site.gateway.intake.room_for(fleet.tenant):
+        with site.gateway.intake.room_for(fleet, None):
             measured = site.gateway.registry.retention(fleet)["deleted_to"] + 2
             fresh = await site.gateway.intake.take(fleet, 1, device.encrypt([5.0]), measured)
         assert fresh.verdict is Verdict.COUNTS

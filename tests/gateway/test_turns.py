@@ -33,7 +33,8 @@ from gateway_support import (
 from mqtt_support import Site, site
 
 FLOOD = 1500
-BOUND_SECONDS = 5.0
+BOUND_SECONDS = 20.0
+"""Far more than it takes, for machines that are busy; without turns and bounds there was none in 120 s."""
 
 
 def test_tenants_take_turns_and_so_do_their_devices() -> None:

@@ -239,7 +239,7 @@ async def _take_delivery(gateway: Gateway, fleet: str, scope: Scope, receive: Re
     measured = _measured(scope)
     check_type(headers)
     stated = stated_length(headers, MOST_DELIVERY_BYTES)
-    with gateway.intake.room_for(found.tenant) as take:
+    with gateway.intake.room_for(found, principal.device) as take:
         data = await read_body(receive, stated, take)
         outcome = await gateway.intake.take(found, principal.device, data, measured)
     gateway.metrics.over_http.inc()

@@ -18,7 +18,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,25 +139,53 @@ class _Round:
 
 
 class Shares:
-    """Of so much, what each tenant has."""
+    """Divides a fixed amount: each may have as much as is free for the others."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._total = 0
-        self._of: dict[int, int] = {}
+        self._of: dict[Hashable, int] = {}
+        self.total = 0
 
-    def add(self, tenant: int, count: int) -> None:
-        """Refusal if the tenant would have more than is free."""
-        has, total = self._of.get(tenant, 0) + count, self._total + count
+    def add(self, who: Hashable, count: int) -> None:
+        """Refusal if that would be more than is free."""
+        has, total = self._of.get(who, 0) + count, self.total + count
         if has > self._most - total:
             raise overloaded("The gateway has as much to do as it can take")
-        self._of[tenant], self._total = has, total
+        self._of[who], self.total = has, total
 
-    def remove(self, tenant: int, count: int) -> None:
-        self._total -= count
-        self._of[tenant] = self._of.get(tenant, 0) - count
-        if not self._of[tenant]:
-            del self._of[tenant]
+    def remove(self, who: Hashable, count: int) -> None:
+        self.total -= count
+        self._of[who] = self._of.get(who, 0) - count
+        if not self._of[who]:
+            del self._of[who]
+
+
+class DeviceShares:
+    """Divides a fixed amount among tenants, and half of it, which is all that one tenant can have, among that
+    one's devices."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tenants = Shares(most)
+        self._devices: dict[int, Shares] = {}
+
+    def add(self, tenant: int, device: Hashable, count: int) -> None:
+        """Refusal if the device or its tenant would have more than is free."""
+        devices = self._devices.get(tenant) or Shares(self._most // 2)
+        devices.add(device, count)
+        try:
+            self._tenants.add(tenant, count)
+        except Refusal:
+            devices.remove(device, count)
+            raise
+        self._devices[tenant] = devices
+
+    def remove(self, tenant: int, device: Hashable, count: int) -> None:
+        self._tenants.remove(tenant, count)
+        devices = self._devices[tenant]
+        devices.remove(device, count)
+        if not devices.total:
+            del self._devices[tenant]
 
 
 class Intake:
@@ -183,8 +211,8 @@ class Intake:
         self._queue: queue.SimpleQueue[_Message | _Errand | None] = queue.SimpleQueue()
         self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
         self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
-        self._pending = Shares(MOST_PENDING)
-        self._pending_bytes = Shares(MOST_PENDING_BYTES)
+        self._pending = DeviceShares(MOST_PENDING)
+        self._pending_bytes = DeviceShares(MOST_PENDING_BYTES)
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
@@ -245,10 +273,12 @@ class Intake:
         return errand.done
 
     @contextlib.contextmanager
-    def room_for(self, tenant: int) -> Iterator[Callable[[int], None]]:
-        """Account for a delivery that is being received; what is yielded, for bytes of it that have come.
-        Refusal if there are too many at once. A tenant may have as many as are free: so whatever one does
-        not end leaves room for the others."""
+    def room_for(self, fleet: Fleet, device: int | None) -> Iterator[Callable[[int], None]]:
+        """Account for a delivery that is being received from a device, or from an uplink (None); what is
+        yielded, for bytes of it that have come. Refusal if there are too many at once. A tenant may have as
+        many as are free, and a device as many as are free of its tenant's: what one does not end leaves the
+        others their room."""
+        sender = fleet.tenant, (fleet.id, device)
         if self._stopping:
             raise overloaded("The gateway is stopping")
         size = 0
@@ -261,15 +291,16 @@ class Intake:
                     "too-large",
                     f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
                 )
-            self._pending_bytes.add(tenant, more)
+            self._pending_bytes.add(*sender, more)
             size += more
 
-        self._pending.add(tenant, 1)
+        self._pending.add(*sender, 1)
         try:
             yield take
         finally:
-            self._pending.remove(tenant, 1)
-            self._pending_bytes.remove(tenant, size)
+            self._pending.remove(*sender, 1)
+            if size:
+                self._pending_bytes.remove(*sender, size)
 
     async def take(
         self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None

@@ -100,7 +100,7 @@ class Subscriber:
         stated = message.properties
         try:
             fleet, device = self._addressed(user)
-            with self._gateway.intake.room_for(fleet.tenant) as take:
+            with self._gateway.intake.room_for(fleet, device) as take:
                 take(len(data))
                 outcome = await self._gateway.intake.take(fleet, device, data, _measured(stated))
             self._gateway.metrics.deliveries.labels("mqtt").inc()
