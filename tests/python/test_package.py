@@ -36,6 +36,13 @@ def test_the_package_claims_types_only_if_it_ships_them() -> None:
     assert ("Typing :: Typed" in project["classifiers"]) == (PACKAGE / "py.typed").exists()
 
 
+def test_free_threading_is_claimed_as_it_is_built() -> None:
+    """nanobind's FREE_THREADED tells Python to leave the lock off: then each class guards its own state."""
+    built = "FREE_THREADED" in (ROOT / "cmake" / "python_extension.cmake").read_text(encoding="utf-8")
+    text = " ".join((ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").split())
+    assert ("The compiled modules need Python's global interpreter lock" in text) is not built
+
+
 def test_the_demos_run_with_the_versions_that_the_tests_run_with() -> None:
     demo, every = (
         set((ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines()[1:])
