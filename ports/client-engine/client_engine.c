@@ -272,11 +272,12 @@ static bool settled_by_reset(client_engine *self)
     return client_settled(self);
 }
 
-static bool is_known(const client_secret *secret, const uint8_t *bytes, unsigned words)
+/* By its first 128 bits: secrets are random, or derived as if they were. */
+static bool is_known(const client_secret *secret, const uint8_t *bytes)
 {
     uint32_t differ = 0;
-    for (unsigned i = 0; i < words; i++) {
-        differ |= cmi_load32(secret->bytes + (size_t)4u * i) ^ cmi_load32(bytes + (size_t)4u * i);
+    for (unsigned i = 0; i < 4u; i++) {
+        differ |= secret->words[i] ^ cmi_load32(bytes + (size_t)4u * i);
     }
     return cmi_declassified(differ == 0) && secret->known;
 }
@@ -292,8 +293,10 @@ static bool hold_secrets(client_engine *self, const client_needs *needs)
                                 {CM_CLIENT_MAP_RESULT_KEY, CM_TAG_KEY_BYTES / 4u}};
     const uint8_t *const given[CLIENT_SECRETS] = {needs->device_secret, needs->tag_key, needs->result_key};
     for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
-        if (given[i] && !is_known(&self->secrets[i], given[i], places[i].words)) {
-            memcpy(self->secrets[i].bytes, given[i], (size_t)4u * places[i].words);
+        if (given[i] && !is_known(&self->secrets[i], given[i])) {
+            for (unsigned j = 0; j < places[i].words; j++) {
+                self->secrets[i].words[j] = cmi_load32(given[i] + (size_t)4u * j);
+            }
             self->secrets[i].known = true;
             self->entered = false;
         }
@@ -306,8 +309,8 @@ static bool hold_secrets(client_engine *self, const client_needs *needs)
     }
     client_set(self, CM_CLIENT_MAP_POLICY, self->policy);
     for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
-        if (self->secrets[i].known) {
-            client_set_bytes(self, places[i].setting, self->secrets[i].bytes, places[i].words);
+        for (unsigned j = 0; self->secrets[i].known && j < places[i].words; j++) {
+            client_set(self, places[i].setting + j, self->secrets[i].words[j]);
         }
     }
     self->entered = true;

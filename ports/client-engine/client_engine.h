@@ -79,8 +79,8 @@ typedef struct client_bus {
 /* Treat as opaque: secrets that the engine holds, or is given again behind a reset. */
 enum { CLIENT_SECRETS = 3 };
 typedef struct client_secret {
+    uint32_t words[CM_TAG_KEY_BYTES / 4];
     bool known;
-    uint8_t bytes[CM_TAG_KEY_BYTES];
 } client_secret;
 
 /* Allocated by the caller, filled by client_engine_open: treat as opaque. */
