@@ -1028,7 +1028,7 @@ def plot_memory(evaluator: Results) -> str:
 
 
 def gateway_table(gateway: Results) -> list[str]:
-    """Deliveries a second, beside raw."""
+    """Deliveries beside raw: a second, and processor time."""
     ways = (
         ("http", "full sets over HTTPS"),
         ("mqtt", "full sets over MQTT, and a receipt back"),
@@ -1037,26 +1037,30 @@ def gateway_table(gateway: Results) -> list[str]:
     rows = []
     for way, title in ways:
         name = f"ingest.{way}"
-        params = gateway.params(f"{name}.ratio_to_raw")
-        rates = (f"{gateway[f'{name}.{rate}']:,}" for rate in ("sets_per_second", "raw_sets_per_second"))
+        size = gateway.params(f"{name}.ratio_to_raw")["bytes"]
+        figures = ("sets_per_second", "raw_sets_per_second", "cpu_us", "raw_cpu_us")
+        rate, raw_rate, cpu, raw_cpu = (gateway[f"{name}.{figure}"] for figure in figures)
         times = (f"{gateway[f'{name}.{time}']:g}" for time in ("p50_ms", "p99_ms"))
-        rows.append((title, f"{params['bytes']:,}", *rates, f"{gateway[f'{name}.ratio_to_raw']:.2f}", *times))
-    header = ("32 senders", "Bytes", "Gateway, 1/s", "Raw, 1/s", "Ratio", "Median, ms", "99 %, ms")
+        rates = (f"{rate:,}", f"{raw_rate:,}", f"{rate / raw_rate:.2f}")
+        cpus = (f"{cpu:,}", f"{raw_cpu:,}", f"{raw_cpu / cpu:.2f}")
+        rows.append((title, f"{size:,}", *rates, *times, *cpus))
+    header = (
+        *("32 senders", "Bytes", "Gateway, 1/s", "Raw, 1/s", "Ratio", "Median, ms", "99 %, ms"),
+        *("Gateway, CPU us", "Raw, CPU us", "Ratio"),
+    )
     return table(header, rows)
 
 
 def gateway_sentence(gateway: Results) -> list[str]:
     params, kills = gateway.params("jobs.sum.ratio_to_evaluator"), f"{gateway['chaos.kills']:,} kills"
+    left, cores = gateway.params("ingest.rss_growth_bytes")["sets"], params["cores"]
     rate, one_core, alone = (
-        f"{gateway[f'jobs.sum.{name}windows_per_second']:,}" for name in ("", "one_core.", "evaluator_")
-    )
-    ratio, one_core_ratio = (
-        f"{gateway[f'jobs.sum.{name}ratio_to_evaluator']:.2f}" for name in ("", "one_core.")
+        gateway[f"jobs.sum.{name}windows_per_second"] for name in ("", "one_core.", "evaluator_")
     )
     return [
-        f"A job of {params['windows']:,} stored windows adds {rate} a second on {params['cores']} cores, and",
-        f"{one_core} on one. The evaluator alone, on one core and from memory, adds {alone}",
-        f"(ratios {ratio} and {one_core_ratio}). 200,000 compact windows leave the server",
+        f"A job of {params['windows']:,} stored windows adds {rate:,} a second on {cores} cores, and",
+        f"{one_core:,} on one. The evaluator alone, on one core and from memory, adds {alone:,}",
+        f"(ratios {rate / alone:.2f} and {one_core / alone:.2f}). {left:,} compact windows leave the server",
         f"{gateway['ingest.rss_growth_bytes'] / 1e6:.1f} MB larger. After {kills} of gateway, workers and",
         f"broker (`make chaos KILLS=100`), {gateway['chaos.lost']} windows were lost and",
         f"{gateway['chaos.doubled']} counted twice. Measured on {read('gateway')['machine']}.",

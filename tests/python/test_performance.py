@@ -88,6 +88,38 @@ def test_the_evaluators_sentences_say_what_the_rows_say() -> None:
         assert f"{peak['value'] / 1e6:,.0f} MB for {scheme.upper()}" in text
 
 
+@pytest.mark.parametrize("way", ["http", "mqtt", "compact"])
+def test_a_gateways_ratios_follow_from_the_columns_beside_them(way: str) -> None:
+    titles = {
+        "http": "full sets over HTTPS",
+        "mqtt": "full sets over MQTT, and a receipt back",
+        "compact": "compact windows over HTTPS",
+    }
+    lines = (ROOT / "docs/gateway.md").read_text(encoding="utf-8").splitlines()
+    (shown,) = (line.split("|")[2:-1] for line in lines if line.startswith(f"| {titles[way]} |"))
+    _, rate, raw_rate, ratio, _, _, cpu, raw_cpu, cpu_ratio = (float(each.replace(",", "")) for each in shown)
+    assert (ratio, cpu_ratio) == (round(rate / raw_rate, 2), round(raw_cpu / cpu, 2))
+    rows = (f"ingest.{way}.{name}" for name in ("ratio_to_raw", "cpu_ratio_to_raw"))
+    values = [row(name, "gateway")["value"] for name in rows]
+    assert values == pytest.approx([rate / raw_rate, raw_cpu / cpu], abs=0.0006)
+
+
+def test_a_jobs_ratios_follow_from_its_rates() -> None:
+    text = " ".join((ROOT / "docs/gateway.md").read_text(encoding="utf-8").split())
+    found = re.search(
+        r"adds ([\d,]+) a second on \d+ cores, and ([\d,]+) on one.*? adds ([\d,]+) "
+        r"\(ratios ([\d.]+) and ([\d.]+)\)",
+        text,
+    )
+    assert found
+    *rates, ratio, one_core_ratio = (float(each.replace(",", "")) for each in found.groups())
+    rate, one_core, alone = rates
+    assert (ratio, one_core_ratio) == (round(rate / alone, 2), round(one_core / alone, 2))
+    names = ("jobs.sum.ratio_to_evaluator", "jobs.sum.one_core.ratio_to_evaluator")
+    values = [row(name, "gateway")["value"] for name in names]
+    assert values == pytest.approx([rate / alone, one_core / alone], abs=0.0006)
+
+
 def test_plots_are_the_same_bytes_each_time(tree: Path) -> None:
     for plot in (name for name in FILES if name.endswith(".svg")):
         (tree / plot).unlink()

@@ -103,7 +103,7 @@ class Subscriber:
             with self._gateway.intake.room_for(fleet, device) as take:
                 take(len(data))
                 outcome = await self._gateway.intake.take(fleet, device, data, _measured(stated))
-            self._gateway.metrics.deliveries.labels("mqtt").inc()
+            self._gateway.metrics.over_mqtt.inc()
             if outcome.receipt is not None:
                 answer, status = outcome.receipt, "receipt"
         except Refusal as refusal:
