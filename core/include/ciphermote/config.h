@@ -179,17 +179,20 @@
 
 /*
  * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they
- *                      return. Default: 640, 4096 where pointers have 64 bits, 224 on AVR: what such a call
- *                      itself may have used, so no stack is lost to it. Tests show that 4096 leaves nothing
- *                      there and on RISC-V of 32 bits, nor 744 on that with eighths of a polynomial at 31
- *                      bits. On Cortex-M and RISC-V, 640 leaves up to 120 bytes of the deepest calls with
- *                      eighths, and 1.6 KB with whole polynomials: raise it where the stack has room.
+ *                      return. Default: 4096 without a preset and where pointers have 64 bits, 224 on AVR,
+ *                      else 640. Tests show that 4096 leaves nothing there and on RISC-V of 32 bits, nor 744
+ *                      on that with eighths of a polynomial at 31 bits; elsewhere nothing is tested, so leave
+ *                      some bytes more. With a preset on Cortex-M and RISC-V, 640 leaves up to 120 bytes of
+ *                      the deepest calls with eighths, and more with larger tiles: raise it where the stack
+ *                      has room.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
 #define CM_CONFIG_WIPE_STACK_BYTES 4096
 #elif defined(__AVR__)
 #define CM_CONFIG_WIPE_STACK_BYTES 224
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_NONE
+#define CM_CONFIG_WIPE_STACK_BYTES 4096
 #else
 #define CM_CONFIG_WIPE_STACK_BYTES 640
 #endif
