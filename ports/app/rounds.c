@@ -154,7 +154,7 @@ static void wipe(volatile uint8_t *bytes, size_t count)
 
 static cm_aided_plan plan_of(const rounds_model *model, cm_scheme scheme)
 {
-    const cm_aided_plan plan = {
+    cm_aided_plan plan = {
         .scheme = scheme,
         .rounds = model->count,
         .bfv = {CM_BFV_BATCH, CM_INT16, CM_BFV_SUMS_24, 0, model->plain_modulus},
@@ -165,6 +165,7 @@ static cm_aided_plan plan_of(const rounds_model *model, cm_scheme scheme)
         .precision = CM_FIXED_31,
         .log2_scale = model->log2_scale,
     };
+    memcpy(&plan.largest, &model->cap_bits, sizeof plan.largest); /* activations are limited to it */
     return plan;
 }
 

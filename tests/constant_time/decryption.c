@@ -267,7 +267,8 @@ static void a_session_of_reals_is_held_in_constant_time(void)
                                     .rounds = 2,
                                     .ckks = expect_reals(CM_SLOTS_REAL, precision, CM_INT32, 1),
                                     .precision = precision,
-                                    .log2_scale = LOG2_SCALE};
+                                    .log2_scale = LOG2_SCALE,
+                                    .largest = values.largest};
         hold_session(&plan, values.data, 2048, 512);
     }
 }

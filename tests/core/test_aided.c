@@ -139,7 +139,8 @@ static cm_aided_plan ckks_plan(void)
                                 .rounds = ROUNDS,
                                 .ckks = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1, T / 2048},
                                 .precision = BUILD_PRECISION,
-                                .log2_scale = LOG2_SCALE};
+                                .log2_scale = LOG2_SCALE,
+                                .largest = T / 2048};
     return plan;
 }
 

@@ -46,7 +46,8 @@ static cm_aided_plan plan_of(uint8_t choice)
                                     .log2_tiles = log2_tiles,
                                     .largest = FUZZ_LARGEST},
                            .precision = CM_FIXED_31,
-                           .log2_scale = FUZZ_LOG2_SCALE};
+                           .log2_scale = FUZZ_LOG2_SCALE,
+                           .largest = FUZZ_LARGEST};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -48,7 +48,6 @@ CM_REFUSE_PACKING(aided);
 /*
  * What all rounds have in common. Values are encrypted with the number type and encoding they are decrypted
  * to. BFV is encrypted in NTT form, with 2 bytes per value in the arena for 16-bit numbers, else with 4.
- * ckks.largest bounds the values that are sent as well as those that come back.
  */
 typedef struct cm_aided_plan {
     cm_scheme scheme;       /* CM_BFV or CM_CKKS */
@@ -57,6 +56,7 @@ typedef struct cm_aided_plan {
     cm_ckks_expected ckks;  /* CKKS */
     cm_precision precision; /* CKKS: for encryption; ckks.precision is for decryption */
     int16_t log2_scale;     /* CKKS: for encryption */
+    float largest; /* CKKS: of the values that are sent (ckks.h); ckks.largest: of those that return */
 } cm_aided_plan;
 
 /* Treat as opaque except round: the number of results decrypted so far. */

@@ -81,20 +81,6 @@ static cm_status encrypt_bfv(const cm_aided *aided, uint32_t count)
     return cm_bfv_encrypt(&aided->encryptor, &values);
 }
 
-/* x as a float, rounded up; x is not 0. By its bits: devices have no arithmetic for floats. */
-static float float_of_whole(uint32_t x)
-{
-    uint32_t exponent = 127u + 31u;
-    while (!(x >> 31)) {
-        x <<= 1;
-        exponent--;
-    }
-    const uint32_t bits = (exponent << 23 | (x >> 8 & 0x7FFFFFu)) + ((x & 0xFFu) != 0);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
 {
     const cm_ckks_expected *expected = &aided->plan.ckks;
@@ -105,7 +91,7 @@ static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
                                    .exponent = expected->exponent,
                                    .log2_scale = aided->plan.log2_scale,
                                    .precision = aided->plan.precision,
-                                   .largest = float_of_whole(expected->largest)};
+                                   .largest = aided->plan.largest};
     return cm_ckks_encrypt(&aided->encryptor, &values);
 }
 
