@@ -72,7 +72,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         headers = directory / key.replace(" ", "-")
         store = KeyStore.create(directory / f"{key}s", by_name("n1024_q26"))
         headers.mkdir()
-        keys = provision.provision(store, secret=True)
+        keys = provision.provision(store, secret=True, largest=8)
         (headers / "provisioned_keys.h").write_text(provision.to_c_header(keys))
         (headers / "aided_model.h").write_text(textwrap.dedent(MODEL))
         goals = {"linux": (), "few": (f"SESSIONS={FEW}",), "mps2-an386": (f"SESSIONS={FEW}",)}
