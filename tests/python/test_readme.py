@@ -18,7 +18,7 @@ from ciphermote.provision import Identity, provision, to_c_header
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROUNDS = (ROOT / "docs/client-aided.md").read_text(encoding="utf-8")
-ELSEWHERE = ("make ", "pip install ", "python3 -m venv ")
+ELSEWHERE = ("make ", "mkdir ", "pip install ", "python3 -m venv ")
 """What continuous integration and the packaging tests run."""
 
 
@@ -88,8 +88,10 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A folder in which all commands of the two walkthroughs ran in order, and what each printed."""
-    folder = tmp_path_factory.mktemp("walk")
-    (folder / "core").symlink_to(ROOT / "core")
+    house = tmp_path_factory.mktemp("walk")
+    (house / "ciphermote").symlink_to(ROOT)  # the clone, beside the directory that README.md works in
+    folder = house / "reading"
+    folder.mkdir()
     for text, name in re.findall(r"^```c\n(/\* (\w+\.c) \*/\n.*?)^```$", README, re.DOTALL | re.MULTILINE):
         (folder / name).write_text(text)
     (model,) = found(r"^```json\n(.*?)^```$")
@@ -131,7 +133,8 @@ def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
     shell("python frames.py", folder)
     read_result, _ = re.findall(r"^```c\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
     (folder / "result.c").write_text(READ_RESULT % read_result)
-    shell("cc -w result.c core/src/*/*.c -Icore/include -Icore/src -o result", folder)
+    core = ROOT / "core"
+    shell(f"cc -w result.c {core}/src/*/*.c -I{core}/include -I{core}/src -o result", folder)
     assert shell("./result", folder).split() == ["0", "44.7", "20.9"]
 
 
@@ -148,7 +151,8 @@ def test_tagged_rounds_compile_without_a_warning(tmp_path: Path) -> None:
 
 def test_its_c_compiles_without_a_warning(walked: tuple[Path, dict[str, str]]) -> None:
     folder, _ = walked
-    shell("cc -Wall -Wextra -Wconversion -Wshadow -Werror -c main.c -Icore/include -o /dev/null", folder)
+    flags = "-Wall -Wextra -Wconversion -Wshadow -Werror"
+    shell(f"cc {flags} -c main.c -I{ROOT}/core/include -o /dev/null", folder)
 
 
 def test_the_evaluators_lines_of_python_print_what_they_compute(tmp_path: Path) -> None:
