@@ -9,7 +9,7 @@ def fail(status: int) -> None:
 
 def encode(
     params: ciphermote._core.Params,
-    values: NDArray[numpy.float32] | NDArray[numpy.int16] | NDArray[numpy.int32],
+    values: NDArray[numpy.float32] | NDArray[numpy.int16] | NDArray[numpy.int32] | NDArray[numpy.int64],
     complex_slots: bool,
     exponent: int,
     log2_scale: int,
