@@ -30,7 +30,7 @@ def test_the_stubs_are_what_the_compiled_modules_say_of_themselves() -> None:
 @pytest.mark.parametrize(
     ("encode", "arguments"),
     [
-        (testing.encode, (False, 0, 20, 31)),
+        (testing.encode, (False, 0, 20, 63)),
         (testing.bfv_encode, (PLAIN_MODULUS, 1, 32)),
     ],
     ids=["ckks", "bfv"],

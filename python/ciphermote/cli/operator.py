@@ -19,6 +19,7 @@ from rich.table import Table
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.files import FileKind, check_target, read, write
 from ciphermote.errors import Error, ParameterError
+from ciphermote.number_text import is_natural
 from ciphermote.words import how_to_install
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _bytes(text: str | None) -> int | None:
         return None
     digits = text.rstrip("kMGTB")
     unit = text[len(digits) :]
-    if not (digits.isascii() and digits.isdecimal()) or unit not in _UNITS:
+    if not is_natural(digits) or unit not in _UNITS:
         raise ParameterError(f"--bytes is {text!r}: give a whole number, or one with kB, MB, GB or TB.")
     return int(digits) * _UNITS[unit]
 
