@@ -126,6 +126,10 @@ bench-compact: setup-test
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
 
+## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (15 minutes)
+bench-errors: setup-test
+	.venv/bin/python bench/errors.py
+
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py

@@ -28,6 +28,10 @@ WeightedSum     the sum, each ciphertext times its weight
 LinearModel     scores of one ciphertext: weights times its slots, plus a bias
 Program         any other computation, of a Step after another, with each Constant that they use
 decrypt         frames or results to numbers
+decrypt_with_errors
+                the same with how far each number may be off: Decrypted
+variance_with_errors
+                of readings, from the sum of them and of their squares
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
 Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
                 KeyFileError, EngineError, GatewayError
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from ciphermote import adviser as adviser
     from ciphermote import parameters as parameters
     from ciphermote.computation import EvaluationKeys, Mean, Sum, WeightedSum, compute
-    from ciphermote.decryption import decrypt
+    from ciphermote.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
     from ciphermote.encryption import PublicKey, encrypt
     from ciphermote.errors import (
         EngineError,
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ciphertext",
     "Constant",
+    "Decrypted",
     "EngineError",
     "Error",
     "EvaluationKeys",
@@ -95,13 +100,15 @@ __all__ = [
     "__version__",
     "compute",
     "decrypt",
+    "decrypt_with_errors",
     "encrypt",
+    "variance_with_errors",
 ]
 
 if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULES = {
         "computation": ("EvaluationKeys", "Mean", "Sum", "WeightedSum", "compute"),
-        "decryption": ("decrypt",),
+        "decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
         "encryption": ("PublicKey", "encrypt"),
         "evaluator": ("Ciphertext", "Evaluator", "Matrix"),
         "linear_model": ("LinearModel",),

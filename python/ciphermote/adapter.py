@@ -41,6 +41,7 @@ SCHEME_NAMES = {0: "public-key", 1: "BFV", 2: "CKKS"}
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""
 _RECENT_SETS = 64
+_NAMING_RESIDUES = 16
 _PARAMETERS_AT = 8
 
 
@@ -123,7 +124,13 @@ class FrameSet:
         if head.plain_modulus or self.largest is None:
             return Known(self.largest)
         key: Key = "symmetric" if head.xof else "asymmetric"
-        return Known.encrypted(self.largest, head.parameters, key, head.scale)
+        return Known.encrypted(self.largest, head.parameters, key, head.scale, self.source)
+
+    @property
+    def source(self) -> int:
+        """Names the encryption: whatever it is of, c0 looks random, and no two have it alike."""
+        some = self.residues[0, 0, :_NAMING_RESIDUES].astype("<u4").tobytes()
+        return int.from_bytes(hashlib.blake2b(some, digest_size=8).digest(), "little")
 
     def digest(self) -> bytes:
         """32 bytes that tell this reading from any other, in whatever frames it came."""

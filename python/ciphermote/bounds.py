@@ -11,15 +11,17 @@ bound is not known.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ciphermote.arguments import shown, whole
 from ciphermote.errors import ParameterError, ValueRangeError
-from ciphermote.noise import Key, encryption_sigma
+from ciphermote.noise import Key
 from ciphermote.parameters import BUILTIN, ParameterSet
+from ciphermote.uncertainty import Uncertainty
 from ciphermote.words import count_of, scale_name
 
 DEFAULT_LARGEST = 100.0
@@ -31,8 +33,8 @@ DEFAULT_SUMMED = 1000
 LARGEST_BOUND = 2.0**100
 """No scale and modulus have room for values beyond this, and none tells those below its inverse apart."""
 
-DEVIATIONS = 4.0
-"""A stated error is this many standard deviations: one value in 16,000 is off by more."""
+MOST_SOURCES = 16
+"""What is of more encryptions names none of them."""
 
 _MOST_SUMMED = 2**40
 _PRODUCT_BITS = 29
@@ -125,9 +127,9 @@ class Readings:
         return found
 
     def error(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
-        """The stated error of one fresh reading: DEVIATIONS standard deviations of a slot."""
+        """The stated error of one fresh reading."""
         scale = self.log2_scale(parameters) if log2_scale is None else log2_scale
-        return DEVIATIONS * fresh_error(parameters, key, 2.0**scale)
+        return Uncertainty.fresh(parameters, key, 2.0**scale).stated
 
     def digits(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
         """The decimal digits of the largest value that the noise leaves."""
@@ -158,41 +160,139 @@ class Known:
     """What is known of the values in a ciphertext; None: not known.
 
     largest: no |value| is beyond it (CKKS: |slot|; BFV: |integer|, as an integer before it is reduced modulo
-    t). error: the standard deviation of the error in the real part of a slot, in the values' unit (CKKS).
-    fresh: nothing but encryption made it, so its error is independent of every other ciphertext's.
+    t). error: of a slot (CKKS). reading: of scores, the error of a slot of the reading that they are of, from
+    which each class has its own. sources: names of the encryptions that its error comes of, () if they are
+    not
+    known or too many; errors that have no source in common are independent. slots_independent: whether the
+    slots' errors are, as encryption makes them.
     """
 
     largest: float | None = None
-    error: float | None = None
-    fresh: bool = False
+    error: Uncertainty | None = None
+    reading: Uncertainty | None = None
+    sources: frozenset[int] = frozenset()
+    slots_independent: bool = False
 
     @classmethod
-    def encrypted(cls, largest: float, parameters: ParameterSet, key: Key, scale: float) -> Known:
-        """Of a fresh CKKS ciphertext at this scale."""
-        return cls(largest, fresh_error(parameters, key, scale), fresh=True)
+    def encrypted(
+        cls, largest: float, parameters: ParameterSet, key: Key, scale: float, source: int | None = None
+    ) -> Known:
+        """Of a fresh CKKS ciphertext at this scale. source: names it; None: nothing does."""
+        error = Uncertainty.fresh(parameters, key, scale)
+        sources = frozenset(() if source is None else (source,))
+        return cls(largest, error, sources=sources, slots_independent=True)
 
     def times(self, factor: float) -> Known:
-        """Each value times a number of at most this magnitude. The error is that of the largest factor."""
-        return Known(_product(self.largest, factor), _product(self.error, factor))
+        """Each value times a number."""
+        error = None if self.error is None else self.error.times(factor)
+        return replace(self, largest=_product(self.largest, factor), error=error, reading=None)
+
+    def times_rounded(self, factor: float, scale: float) -> Known:
+        """Each value times a number that is rounded to a plaintext's scale, the same way each time."""
+        found = self.times(factor)
+        if found.error is None or self.largest is None:
+            return found
+        off = abs(round(factor * scale) / scale - factor)
+        return replace(found, error=found.error.biased(off * self.largest))
+
+    def times_slots(self, largest: float) -> Known:
+        """Each value times a number of its own of at most this magnitude. The error is that of the largest
+        factor."""
+        error = None if self.error is None else self.error.worst.times(largest)
+        return replace(self, largest=_product(self.largest, largest), error=error, reading=None)
 
     def plus(self, other: Known) -> Known:
-        """The sum or difference of two. Their errors may be one and the same, so they add up."""
-        return Known(_sum((self.largest, other.largest)), _sum((self.error, other.error)))
+        """The sum or difference of two."""
+        both = KnownSum()
+        both.add(self)
+        both.add(other)
+        return both.known
 
-    def plus_plain(self, largest: float) -> Known:
-        """With numbers in the clear of at most this magnitude added."""
-        return Known(_sum((self.largest, largest)), self.error)
+    def plus_number(self, number: float) -> Known:
+        """Each value plus the same number."""
+        error = None if self.error is None else self.error.moved(number)
+        return replace(self, largest=_sum((self.largest, abs(number))), error=error)
+
+    def plus_slots(self, largest: float) -> Known:
+        """Each value plus a number of its own of at most this magnitude."""
+        error = None if self.error is None else self.error.worst
+        return replace(self, largest=_sum((self.largest, largest)), error=error)
+
+    def plus_noise(self, noise: Uncertainty | None) -> Known:
+        """With the noise of an operation that leaves the values as they are. None: not known."""
+        error = None if self.error is None or noise is None else self.error.plus_noise(noise)
+        return replace(self, error=error)
 
     def product(self, other: Known) -> Known:
         """The product of two, slot by slot."""
-        return Known(None if self.largest is None or other.largest is None else self.largest * other.largest)
+        if self.largest is None or other.largest is None:
+            return UNKNOWN
+        largest = self.largest * other.largest
+        if self.error is None or other.error is None:
+            return Known(largest)
+        errors = self.error.worst.times(other.largest), other.error.worst.times(self.largest)
+        error = errors[0].plus(errors[1], independent=self.is_independent_of(other))
+        both = self.error.worst.variance[0] * other.error.worst.variance[0]
+        return Known(largest, error.plus_noise(Uncertainty((2 * both,), (2 * both,))))
 
-    def polynomial(self, coefficients: Iterable[float]) -> Known:
-        """A polynomial of each value, with coefficients from the constant one up."""
+    def square(self) -> Known:
+        """The square of each value."""
+        return self.polynomial((0.0, 0.0, 1.0))
+
+    def polynomial(self, coefficients: Sequence[float], own: Uncertainty | None = None) -> Known:
+        """A polynomial of each value, with coefficients from the constant one up. own: the noise that
+        computing it adds, as a polynomial of the value."""
         if self.largest is None:
-            return Known()
-        magnitudes = np.abs(np.array(list(coefficients), dtype=np.float64))
-        return Known(float(np.polynomial.polynomial.polyval(self.largest, magnitudes)))
+            return UNKNOWN
+        magnitudes = np.abs(np.array(coefficients, dtype=np.float64))
+        error = None if self.error is None else self.error.through(coefficients, self.largest, own)
+        largest = float(np.polynomial.polynomial.polyval(self.largest, magnitudes))
+        return replace(self, largest=largest, error=error, reading=None)
+
+    def slots_added(self, count: int) -> Known:
+        """The sum of so many slots."""
+        return self.weighted(np.ones((1, count)), _product(self.largest, count), None)
+
+    def weighted(self, weights: NDArray[np.float64], largest: float | None, own: Uncertainty | None) -> Known:
+        """Weighted sums over slots: weights [sums, slots]. largest: of the sums. own: the noise that
+        computing them adds."""
+        if self.error is None:
+            return Known(largest, sources=self.sources)
+        norms = _Norms.of(weights, independent=self.slots_independent)
+        given = self.error.worst
+        error = Uncertainty(
+            (norms.variance.max() * given.variance[0],),
+            (norms.spread.max() * given.spread[0],),
+            norms.bias * given.bias,
+        )
+        if own is not None:
+            error = error.plus_noise(own)
+        return Known(largest, error, given if self.slots_independent else None, self.sources)
+
+    def of_classes(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """How far each score may be off, of a model with these weights; None: not known."""
+        if self.error is None or self.largest is None:
+            return None
+        if self.reading is None:
+            return np.full(len(weights), self.error.stated)
+        norms = _Norms.of(weights, independent=True)
+        lighter = norms.variance.max() - norms.variance, norms.spread.max() - norms.spread
+        parts = zip(*lighter, strict=True)
+        (variance,), (spread,) = self.error.variance, self.error.spread
+        (of_reading,), (spread_of_reading,) = self.reading.variance, self.reading.spread
+        return np.array(
+            [
+                Uncertainty(
+                    (max(variance - less * of_reading, 0.0),),
+                    (max(spread - less_spread * spread_of_reading, 0.0),),
+                    self.error.bias,
+                ).stated
+                for less, less_spread in parts
+            ]
+        )
+
+    def is_independent_of(self, other: Known) -> bool:
+        return bool(self.sources and other.sources) and self.sources.isdisjoint(other.sources)
 
     def bounded(self, largest: float | None) -> Known:
         """As it is, but with the bound that the caller vouches for, if there is one."""
@@ -202,35 +302,79 @@ class Known:
 UNKNOWN = Known()
 
 
-class KnownSum:
-    """What is known of a sum, term by term; each ciphertext is a term once.
+@dataclass(frozen=True)
+class _Norms:
+    """What a slot's variance, its spread and its bias are multiplied by in weighted sums over slots."""
 
-    Errors of fresh terms are independent of each other; others may be one and the same, and add up.
+    variance: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    bias: float
+
+    @classmethod
+    def of(cls, weights: NDArray[np.float64], *, independent: bool) -> _Norms:
+        most = np.abs(weights).sum(axis=1)
+        if not independent:
+            return cls(most**2, most**2, float(most.max()))
+        # Each slot has a variance of its own, so the sum's spreads less.
+        return cls((weights**2).sum(axis=1), np.sqrt((weights**4).sum(axis=1)), float(most.max()))
+
+
+class KnownSum:
+    """What is known of a sum, term by term.
+
+    Errors of terms that have no source in common are independent of each other. All others may be one and the
+    same, and add up: those of no known source, and of one that came before, such as a ciphertext that is
+    given twice. distinct: the caller vouches that no two terms have a source in common.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, distinct: bool = False) -> None:
         self.count = 0
-        self._largest: float | None = 0.0
-        self._error: float | None = 0.0
-        self._variance = 0.0
+        self.largest: float | None = 0.0
+        self._distinct = distinct
+        self._sources: set[int] = set()
+        self._slots_independent = True
+        self._is_known = True
+        self._independent: Uncertainty | None = None
+        self._others: Uncertainty | None = None
+        self._only: Known | None = None
 
     def add(self, term: Known) -> None:
         self.count += 1
-        self._largest = _sum((self._largest, term.largest))
-        if term.fresh and term.error is not None:
-            self._variance += term.error**2
+        self._only = term if self.count == 1 else None
+        self.largest = _sum((self.largest, term.largest))
+        self._slots_independent &= term.slots_independent
+        if term.error is None:
+            self._is_known = False
+        elif self._is_new(term):
+            self._independent = _joined(self._independent, term.error, independent=True)
         else:
-            self._error = _sum((self._error, term.error))
+            self._others = _joined(self._others, term.error, independent=False)
+            self._slots_independent = False
+
+    def _is_new(self, term: Known) -> bool:
+        if self._distinct:
+            return True
+        if not term.sources or not self._sources.isdisjoint(term.sources):
+            return False
+        self._sources |= term.sources
+        return True
 
     @property
     def known(self) -> Known:
-        return Known(self._largest, _sum((self._error, math.sqrt(self._variance))))
+        if self._only is not None:
+            return self._only
+        error = None
+        if self._is_known:
+            error = self._others
+            if self._independent is not None:
+                error = _joined(error, self._independent, independent=False)
+        are_all = self._is_known and self._others is None and len(self._sources) <= MOST_SOURCES
+        sources = frozenset(self._sources if are_all else ())
+        return Known(self.largest, error, sources=sources, slots_independent=self._slots_independent)
 
 
-def fresh_error(parameters: ParameterSet, key: Key, scale: float) -> float:
-    """The standard deviation of the error of encryption and encoding in the real part of a slot."""
-    coefficient = math.hypot(encryption_sigma(parameters.n, key), math.sqrt(1 / 12))
-    return math.sqrt(parameters.n / 2) * coefficient / scale
+def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) -> Uncertainty:
+    return term if total is None else total.plus(term, independent=independent)
 
 
 def room(parameters: ParameterSet, primes: int, scale: float, plain_modulus: int) -> float:
@@ -272,7 +416,7 @@ def check_digits(what: str, known: Known, parameters: ParameterSet) -> None:
     hold: what it decrypts to would be noise. What is not known passes."""
     if known.largest is None or known.error is None:
         return
-    error = DEVIATIONS * known.error
+    error = known.error.stated
     if error * 10**_DIGITS_TO_SHOW <= known.largest:
         return
     raise ValueRangeError(

@@ -19,7 +19,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -36,8 +36,10 @@ from ciphermote.errors import EngineError, MismatchError, ParameterError
 from ciphermote.hosted import context_of
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet, batches
+from ciphermote.polynomial_noise import evaluation_noise
 from ciphermote.rekeying import read_rekey_key
 from ciphermote.seal_bytes import Scheme, SealCiphertext, read_ciphertext
+from ciphermote.uncertainty import Uncertainty
 from ciphermote.words import count_of
 
 _T = TypeVar("_T")
@@ -158,12 +160,27 @@ class Ciphertext:
         scale = other.scale * self.parameters.primes[other.primes] / self.scale
         one = native.Plaintext.constant(context_of(self.parameters), 1.0, scale, above.primes)
         self._check("The match", self._known, other.primes, other.scale)
-        return self._made(native.rescale(native.multiply_plain(above, one)), self._known)
+        known = self._known.times_rounded(1.0, scale)
+        if scale != self.parameters.primes[other.primes]:  # what is a multiple of the prime is not rounded
+            known = self._rescaled(known, other.scale)
+        return self._made(native.rescale(native.multiply_plain(above, one)), known)
+
+    def _rescaled(self, known: Known, scale: float) -> Known:
+        return known.plus_noise(Uncertainty.rescaling(self.parameters, scale))
+
+    def _switched(self, known: Known, primes: int, scale: float) -> Known:
+        """After a key switch, if the set has any. BFV's integers have no error to follow."""
+        if known.error is None or not self.parameters.special_primes:
+            return known
+        return known.plus_noise(Uncertainty.switching(self.parameters, primes, scale))
 
     def _product(self, other: Ciphertext) -> Known:
-        """Of the product slot by slot; where t has no slots, of polynomials, in which n products add up."""
+        """Of the product slot by slot, relinearized; where t has no slots, of polynomials, in which n
+        products add up."""
         slotted = not self.plain_modulus or batches(self.plain_modulus, self.parameters.n)
-        return self._known.product(other._known).times(1 if slotted else self.parameters.n)
+        known = self._known.square() if other is self else self._known.product(other._known)
+        primes, scale = min(self.primes, other.primes), self.scale * other.scale
+        return self._switched(known.times(1 if slotted else self.parameters.n), primes, scale)
 
     def _made(self, content: native.Ciphertext, known: Known, *others: Ciphertext) -> Ciphertext:
         key_id = self._key_id if all(other._key_id is not None for other in others) else None
@@ -219,7 +236,12 @@ class Ciphertext:
                 f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
             )
         plain = self._plain(other, self.scale)
-        known = self._known.plus_plain(largest_of(other))
+        known = (
+            self._known.plus_number(float(np.real(other)))
+            if is_one_real(other)
+            else self._known.plus_slots(largest_of(other))
+        )
+        known = known.plus_noise(Uncertainty.encoding(self.parameters, self.scale))
         self._check("The sum", known, self.primes, self.scale)
         return self._made(native.add_plain(self._native, plain), known)
 
@@ -235,12 +257,12 @@ class Ciphertext:
         return self + other
 
     def __neg__(self) -> Ciphertext:
-        return self._made(native.negate(self._native), self._known)
+        return self._made(native.negate(self._native), self._known.times(-1))
 
     def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
         if isinstance(other, Ciphertext):
             operands = self._level_with(other)
-            known = self._joined("The difference", other, operands)
+            known = self._joined("The difference", -other, operands)
             return self._made(native.subtract(*operands), known, other)
         return -(-self + other)  # numbers of unsigned types cannot be negated
 
@@ -253,9 +275,18 @@ class Ciphertext:
                 "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
             )
         factor = self._factor(other)
-        known = self._known.times(largest_of(other))
+        known = self._times(other, factor.scale)
         self._check("The product", known, self.primes, self.scale * factor.scale)
         return self._made(native.multiply_plain(self._native, factor), known)
+
+    def _times(self, numbers: ArrayLike, scale: float) -> Known:
+        """Of the product with numbers in the clear at this scale."""
+        if is_one_real(numbers):
+            return self._known.times_rounded(float(np.real(numbers)), scale)
+        known = self._known.times_slots(largest_of(numbers))
+        if self.largest is None or known.error is None:
+            return known
+        return known.plus_noise(Uncertainty.of_weights(self.parameters, scale, self.largest))
 
     def __rmul__(self, other: ArrayLike) -> Ciphertext:
         return self * other
@@ -264,6 +295,12 @@ class Ciphertext:
 
     def _last_prime(self) -> float:
         return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
+
+
+def is_one_real(numbers: ArrayLike) -> bool:
+    """Whether it is one real number, for all slots."""
+    given = np.asarray(numbers)
+    return given.ndim == 0 and given.dtype.kind != "c"
 
 
 def largest_of(numbers: ArrayLike) -> float:
@@ -358,6 +395,22 @@ class Matrix:
     @property
     def steps(self) -> tuple[int, ...]:
         return tuple(self._native.steps)
+
+    def _applied(self, given: Ciphertext) -> Known:
+        """What is known of the product: the vector is rotated before it is multiplied, and sums after it."""
+        known = given.known
+        largest = None if known.largest is None else known.largest * self.largest_row
+        if known.error is None or known.largest is None:
+            return Known(largest)
+        scale = given.scale * self._scale
+        after = Uncertainty.switching(self.parameters, given.primes, scale)
+        (variance,), (spread,) = after.variance, after.spread
+        own = Uncertainty((variance * len(self.steps),), (spread * len(self.steps),))
+        weights = self._given[0].astype(np.float64)
+        columns = weights.shape[1]
+        own = own.plus_noise(Uncertainty.of_weights(self.parameters, self._scale, known.largest, columns))
+        before = given._switched(known, given.primes, given.scale)
+        return replace(before.weighted(weights, largest, own), reading=None)
 
 
 def inner_sum_steps(parameters: ParameterSet, count: int) -> tuple[int, ...]:
@@ -489,12 +542,14 @@ class Evaluator:
             advice="give the rekey key of the device that sent it",
         )
         content = native.rekey(given._native, key._native)
-        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content, given._known)
+        known = given._switched(given._known, given.primes, given.scale)
+        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content, known)
 
     def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
         given = self.load(a)
-        return given._made(native.rescale(given._native, whole(count, "count", 1, 4)), given._known)
+        result = native.rescale(given._native, whole(count, "count", 1, 4))
+        return given._made(result, given._rescaled(given._known, result.scale))
 
     def mod_switch(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """To count primes fewer, content and scale unchanged. CKKS: there is less room."""
@@ -508,26 +563,31 @@ class Evaluator:
     def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
         """Slot i of the result is slot i + step; BFV: in both rows."""
         given = self.load(a)
-        return given._made(native.rotate(given._native, self._step(step), self._keys), given._known)
+        result = native.rotate(given._native, self._step(step), self._keys)
+        return given._made(result, given._switched(given._known, given.primes, given.scale))
 
     def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
         """Several rotations of one ciphertext, faster than one by one."""
         given = self.load(a)
         checked = [self._step(step) for step in stream(steps, "steps", "a list of whole numbers")]
         turned = native.rotate_hoisted(given._native, checked, self._keys)
-        return [given._made(x, given._known) for x in turned]
+        known = given._switched(given._known, given.primes, given.scale)
+        return [given._made(x, known) for x in turned]
 
     def conjugate(self, a: Bytes | Ciphertext) -> Ciphertext:
         """CKKS: complex conjugates. BFV: the rows change places."""
         given = self.load(a)
-        return given._made(native.conjugate(given._native, self._keys), given._known)
+        known = given._switched(given._known, given.primes, given.scale)
+        return given._made(native.conjugate(given._native, self._keys), known)
 
     def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
         """Slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows. Takes the rotations
         of inner_sum_steps."""
         given = self.load(a)
         checked = whole(count, "count", 1, self.parameters.slots)
-        known = given._known.times(checked)
+        # The key switches' noise is added up over slots as well: less than once a slot that is added.
+        switched = given._switched(given._known, given.primes, given.scale) if checked > 1 else given._known
+        known = switched.slots_added(checked)
         given._check("The inner sum", known, given.primes, given.scale)
         return given._made(native.inner_sum(given._native, checked, self._keys), known)
 
@@ -537,7 +597,7 @@ class Evaluator:
         given = self.load(a)
         if (matrix.parameters, matrix.plain_modulus) != (self.parameters, self.plain_modulus):
             raise EngineError("The matrix is of another set or scheme: make it for this one.")
-        known = given._known.times(matrix.largest_row)
+        known = matrix._applied(given)
         given._check("The product with the matrix", known, given.primes, given.scale * matrix._scale)
         return given._made(native.multiply_matrix(matrix._native, given._native, self._keys), known)
 
@@ -564,10 +624,13 @@ class Evaluator:
         levels = (len(reals) - 1).bit_length()
         if levels * checked < given.primes:  # otherwise the evaluator refuses it
             for level in range(1, levels):
-                power = Known() if given.largest is None else Known(given.largest ** (1 << level))
+                power = UNKNOWN if given.largest is None else Known(given.largest ** (1 << level))
                 left = given.primes - level * checked
                 given._check(f"The power {1 << level} of the values", power, left, given.scale)
             given._check("The polynomial", known, given.primes - levels * checked, given.scale)
+            if any(reals[1:]) and known.error is not None and given.largest is not None:
+                of = self.parameters, given.primes, given.scale, reals, given.largest, checked
+                known = given._known.polynomial(reals, evaluation_noise(*of))
         return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked), known)
 
     def map(

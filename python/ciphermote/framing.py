@@ -28,6 +28,7 @@ MAGIC = b"CM"
 _VERSIONS = rb"[\x01\x03]"
 """Frames, and declarations (declaration.py), which are framed alike."""
 _VERSION_AT, DECLARATION_VERSION = 2, 3
+_XOF_AT = 36
 _START_BYTES = 12
 """Magic, version, five small fields and the parameter set: enough to tell a frame from noise."""
 _CRC_BYTES = 4
@@ -64,6 +65,11 @@ def _behind(count: int) -> int:
 def is_declaration(head: bytes) -> bool:
     """Whether a header is that of a declaration, and not of a frame."""
     return head[: len(MAGIC)] == MAGIC and head[_VERSION_AT : _VERSION_AT + 1] == bytes([DECLARATION_VERSION])
+
+
+def is_seeded(frame: bytes | memoryview) -> bool:
+    """Whether a frame is of a ciphertext that a seed stands for a half of, as only a secret key makes it."""
+    return frame[_XOF_AT] != 0
 
 
 @dataclass(frozen=True)

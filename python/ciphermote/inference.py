@@ -37,6 +37,7 @@ from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.noise import fewest_result_primes, holds_integers
 from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Constant, Program, Step
+from ciphermote.uncertainty import Uncertainty
 from ciphermote.words import count_of
 
 
@@ -48,6 +49,7 @@ class LinearPlan:
     slots of a block do. score_bound: no score of features within their bound is
     larger; max_score: scores up to here come out right. result_scale (1 for BFV) and result_primes: what the
     result will have. stride: slots of a block. first_feature: the slot of a block that feature 0 is in.
+    noise: what scoring adds to the error that comes of the reading's; None for BFV.
     """
 
     model: LinearModel
@@ -59,11 +61,13 @@ class LinearPlan:
     score_bound: float
     stride: int
     first_feature: int
+    noise: Uncertainty | None = None
 
     def of(self, reading: Known) -> LinearPlan:
         """The plan for readings of which this is known, so that the program says what its result holds."""
         largest = None if reading.largest is None else self.score_bound
-        return replace(self, program=replace(self.program, result=Known(largest)))
+        known = reading.weighted(self.model.weights, largest, self.noise)
+        return replace(self, program=replace(self.program, result=known))
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:
@@ -190,11 +194,13 @@ def plan_linear(
     feature_bound: float,
     primes: int | None = None,
     stride: int | None = None,
+    centred: bool = True,
 ) -> LinearPlan:
     """Plan the scoring of ciphertexts of parms that have this scale and count of primes (None: fresh ones).
 
     feature_bound: every |feature| is at most this; scores that pass plan.max_score come out wrong, and this
     keeps them away from it. stride: many vectors in a ciphertext, in blocks of so many slots; None: one.
+    centred: how the engine takes digits of key switching (noise.switching_noise).
     ParameterError if the set has no key switching, the model no room in its slots, or the scores none in its
     modulus.
     """
@@ -229,7 +235,34 @@ def plan_linear(
         score_bound=bound,
         stride=layout.stride,
         first_feature=layout.first_feature,
+        noise=_scoring_noise(model, parms, levels, scale, layout, feature_bound, centred),
     )
+
+
+def _scoring_noise(
+    model: LinearModel,
+    parms: ParameterSet,
+    levels: _Levels,
+    scale: float,
+    layout: _Layout,
+    feature_bound: float,
+    centred: bool,
+) -> Uncertainty:
+    """What the steps of a program add to a score: each rotation its key switch, of which all but the last are
+    added up over slots, stride - 1 in the end; and rounding."""
+    product_scale = scale * levels.weight_scale
+    switching = Uncertainty.switching(parms, levels.primes, product_scale, centred=centred)
+    (variance,), (spread,) = switching.variance, switching.spread
+    switches = layout.stride - 1
+    noise = Uncertainty((variance * switches,), (spread * math.sqrt(switches),))
+    result_scale = product_scale
+    if levels.rescale:
+        result_scale /= parms.primes[levels.primes - 1]
+        noise = noise.plus_noise(Uncertainty.rescaling(parms, result_scale))
+    if model.bias.any():
+        noise = noise.plus_noise(Uncertainty.encoding(parms, result_scale))
+    of_weights = Uncertainty.of_weights(parms, levels.weight_scale, feature_bound, model.features)
+    return noise.plus_noise(of_weights)
 
 
 def plan_exact(

@@ -29,7 +29,7 @@ from ciphermote.files import (
 )
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of
-from ciphermote.labels import LABEL_BYTES, Kind, describe_scheme, detach
+from ciphermote.labels import MOST_LABEL_BYTES, Kind, describe_scheme, detach
 from ciphermote.ledger import is_ledger
 from ciphermote.linear_model import LinearModel
 from ciphermote.parameter_files import parameters_from_dict
@@ -90,7 +90,7 @@ def _most_bytes(head: bytes) -> int:
     if head[:2] == MAGIC or is_ledger(head):
         return MOST_FRAMES_BYTES
     if head[:2] == _SEAL_MAGIC:
-        claimed = int.from_bytes(head[8:16], "little") + LABEL_BYTES
+        claimed = int.from_bytes(head[8:16], "little") + MOST_LABEL_BYTES
         return min(max(claimed, MOST_OBJECT_BYTES), MOST_KEYS_BYTES)
     if is_blob(head):
         return MOST_OBJECT_BYTES

@@ -15,22 +15,23 @@ import math
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
-from ciphermote.bounds import UNKNOWN, Known
+from ciphermote.bounds import MOST_SOURCES, UNKNOWN, Known
 from ciphermote.errors import FrameError, MismatchError
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
-
-LABEL_BYTES = 84
+from ciphermote.uncertainty import MOST_COEFFICIENTS, Uncertainty
 
 _MAGIC = b"CMLB"
 _VERSION = 3
-_FIELDS = struct.Struct("<4sBBBBIQ8sQdd")
+_OBJECT = struct.Struct("<4sBBBBIQ8sQ")
 _OLDER_VERSION = 2
-_OLDER_FIELDS = struct.Struct("<4sBBBBIQ8sQ")
-_FRESH = 1
-"""The flag of what nothing but encryption made."""
+_KNOWN = struct.Struct("<ddddBBBB")
+"""What is known of the values, behind the object's fields. Numbers follow, as many as its last four say, the
+names of sources last."""
+_SLOTS_INDEPENDENT = 1
+"""The flag of slots whose errors are independent of each other."""
 _DIGEST_BYTES = 32
+MOST_LABEL_BYTES = _OBJECT.size + _KNOWN.size + 8 * (3 * MOST_COEFFICIENTS + MOST_SOURCES) + _DIGEST_BYTES
 _SEAL_MAGIC = b"\x5e\xa1"
 _SEAL_HEADER_BYTES = 16
 _SEAL_SIZE_AT = 8
@@ -71,19 +72,10 @@ class Label:
 
     def _pack(self) -> bytes:
         value = struct.pack("<Q", self.plain_modulus) if self.plain_modulus else struct.pack("<d", self.scale)
-        return _FIELDS.pack(
-            _MAGIC,
-            _VERSION,
-            self.kind,
-            self.scheme,
-            _FRESH if self.known.fresh else 0,
-            self.parameters_id,
-            self.key_id,
-            value,
-            self.model_id or 0,
-            _or_nan(self.known.largest),
-            _or_nan(self.known.error),
-        )
+        flags = _SLOTS_INDEPENDENT if self.known.slots_independent else 0
+        head = _MAGIC, _VERSION, self.kind, self.scheme, flags
+        of = self.parameters_id, self.key_id, value, self.model_id or 0
+        return _OBJECT.pack(*head, *of) + _pack_known(self.known)
 
     def check(self, kind: Kind, parameters: ParameterSet, scheme: int, plain_modulus: int) -> None:
         """FrameError unless the label is of such an object, and MismatchError if set, scheme or modulus
@@ -125,33 +117,33 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
     if len(view) < _SEAL_HEADER_BYTES or view[:2] != _SEAL_MAGIC:
         return view, None
     size = int.from_bytes(view[_SEAL_SIZE_AT:_SEAL_HEADER_BYTES], "little")
-    tail = bytes(view[size : size + LABEL_BYTES + 1])
+    tail = bytes(view[size : size + MOST_LABEL_BYTES + 1])
     if not tail.startswith(_MAGIC):
         return view, None
     version = tail[len(_MAGIC)] if len(tail) > len(_MAGIC) else None
     if version not in (_VERSION, _OLDER_VERSION):
         raise _other_version()
-    layout = _FIELDS if version == _VERSION else _OLDER_FIELDS
-    seal, fields = view[:size], tail[: layout.size]
-    if len(tail) != layout.size + _DIGEST_BYTES or tail[layout.size :] != _digest(seal, fields):
-        raise FrameError(
-            "The label behind SEAL's bytes is damaged, or is another object's: have the file sent again."
-        )
-    return seal, _label(layout.unpack(fields))
+    seal, fields = view[:size], tail[:-_DIGEST_BYTES]
+    if len(tail) < _OBJECT.size + _DIGEST_BYTES or tail[len(fields) :] != _digest(seal, fields):
+        raise _damaged("is damaged, or is another object's: have the file sent again.")
+    return seal, _label(fields)
 
 
-def _label(fields: tuple[Any, ...]) -> Label:
+def _label(fields: bytes) -> Label:
     """A label of its fields. FrameError if one of them is none that this package writes."""
-    _, version, kind, scheme, flags, parameters_id, key_id, value, model_id, *measures = fields
+    _, version, kind, scheme, flags, parameters_id, key_id, value, model_id = _OBJECT.unpack_from(fields)
     of_ciphertext = kind == Kind.CIPHERTEXT
+    older = version == _OLDER_VERSION
     if (
         kind not in _NAMES
         or scheme not in _SCHEME_NAMES
-        or flags & ~(_FRESH if version == _VERSION and of_ciphertext else 0)
+        or flags & ~(_SLOTS_INDEPENDENT if of_ciphertext and not older else 0)
         or (model_id and not of_ciphertext)
     ):
         raise _other_version()
-    largest, error = (_known_number(number, of_ciphertext) for number in measures or (math.nan, math.nan))
+    known = _read_known(fields[_OBJECT.size :], slots_independent=bool(flags)) if not older else UNKNOWN
+    if (older and len(fields) > _OBJECT.size) or (known != UNKNOWN and not of_ciphertext):
+        raise _damaged("has fields that are no such object's: the file is damaged or hostile, so drop it.")
     scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
     is_bfv = scheme == SCHEME_BFV
     return Label(
@@ -162,24 +154,71 @@ def _label(fields: tuple[Any, ...]) -> Label:
         0.0 if is_bfv else scale,
         plain_modulus if is_bfv else 0,
         model_id or None,
-        Known(largest, error, fresh=bool(flags & _FRESH)),
+        known,
     )
 
 
-def _or_nan(number: float | None) -> float:
-    return math.nan if number is None else number
+def _pack_known(known: Known) -> bytes:
+    error, reading = known.error, known.reading
+    numbers = () if error is None else (error.variance, error.spread, error.values)
+    return _KNOWN.pack(
+        math.nan if known.largest is None else known.largest,
+        0.0 if error is None else error.bias,
+        *((math.nan, math.nan) if reading is None else (*reading.variance, *reading.spread)),
+        *(map(len, numbers) if error else (0, 0, 0)),
+        len(known.sources),
+    ) + b"".join(
+        [
+            *(struct.pack(f"<{len(each)}d", *each) for each in numbers),
+            *(struct.pack("<Q", source) for source in sorted(known.sources)),
+        ]
+    )
 
 
-def _known_number(number: float, of_ciphertext: bool) -> float | None:
-    """None for a NaN, which stands for what is not known."""
-    if math.isnan(number):
-        return None
-    if number < 0 or math.isinf(number) or not of_ciphertext:
-        raise FrameError(
-            f"The label behind SEAL's bytes says {number!r} where a bound or an error stands: the file is "
-            "damaged or hostile, so drop it."
+def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
+    """FrameError for what _pack_known does not write."""
+    try:
+        largest, bias, *reading, variances, spreads, values, named = _KNOWN.unpack_from(fields)
+        counts = variances, spreads, values
+        numbers = struct.unpack_from(f"<{sum(counts)}d", fields, _KNOWN.size)
+        sources = struct.unpack_from(f"<{named}Q", fields, _KNOWN.size + 8 * sum(counts))
+    except struct.error:
+        raise _damaged("ends early: have the file sent again.") from None
+    known = Known(
+        None if math.isnan(largest) else largest,
+        Uncertainty(
+            numbers[:variances],
+            numbers[variances : variances + spreads],
+            bias,
+            numbers[variances + spreads :],
         )
-    return number
+        if variances
+        else None,
+        None if any(map(math.isnan, reading)) else Uncertainty((reading[0],), (reading[1],)),
+        frozenset(sources),
+        slots_independent,
+    )
+    sizes = known.largest or 0.0, bias, *(() if known.reading is None else reading)
+    sound = (
+        all(map(math.isfinite, (*sizes, *numbers)))
+        and min(sizes) >= 0
+        and max(counts) <= MOST_COEFFICIENTS
+        and (bool(variances) == bool(spreads))
+        and (values == 0 or variances > 0)
+        and (values > 0 or (max(variances, spreads) <= 1 and min(numbers, default=0.0) >= 0))
+        and len(fields) == _KNOWN.size + 8 * (sum(counts) + named)
+        and list(sources) == sorted(known.sources)
+        and named <= MOST_SOURCES
+    )
+    if not sound:
+        raise _damaged(
+            "holds no bound or error that this package writes: the file is damaged or hostile, so drop it."
+        )
+    return known
+
+
+def _damaged(how: str) -> FrameError:
+    return FrameError(f"The label behind SEAL's bytes {how}")
 
 
 def _other_version() -> FrameError:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise of encryption, key switching and modulus switching, as standard deviations of one coefficient."""
+"""The noise of encryption, key switching and modulus switching, in the coefficients of a polynomial."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 from ciphermote.parameters import ParameterSet
@@ -22,22 +23,72 @@ EXACT_TAIL = 8.0
 """Standard deviations that exact results have room for: more come with probability 2^-45 or less."""
 
 
-def encryption_sigma(n: int, key: Key) -> float:
+@dataclass(frozen=True)
+class Noise:
+    """Noise of a polynomial. variance: of one coefficient, over all keys. spread: the standard deviation of
+    that variance from key to key, as a slot has it.
+
+    Under one key, noise that is multiplied by the secret s is Gaussian in a slot, with a variance
+    proportional to |s(zeta)|^2. From key to key that is distributed exponentially, and so it spreads by as
+    much as its mean. The same holds for the public key's own noise, which multiplies u.
+    """
+
+    variance: float
+    spread: float = 0.0
+
+    @property
+    def sigma(self) -> float:
+        return math.sqrt(self.variance)
+
+
+def encryption_noise(n: int, key: Key) -> Noise:
     """e, or e u + e0 + e1 s with ternary u and s."""
-    return SIGMA if key == "symmetric" else SIGMA * math.sqrt(4 * n / 3 + 1)
+    if key == "symmetric":
+        return Noise(SIGMA**2)
+    product = SIGMA**2 * 2 * n / 3
+    return Noise(2 * product + SIGMA**2, math.hypot(product, product))
+
+
+def encryption_sigma(n: int, key: Key) -> float:
+    """The standard deviation of encryption_noise."""
+    return encryption_noise(n, key).sigma
+
+
+def rounding_noise(n: int) -> Noise:
+    """Rounding both components: variance 1/12 a coefficient, the second's times 2n/3 (a ternary secret)."""
+    product = 2 * n / 3 / 12
+    return Noise(product + 1 / 12, product)
 
 
 def rounding_sigma(n: int) -> float:
-    """Rounding both components: variance 1/12 a coefficient, the second's times 2n/3 (a ternary secret)."""
-    return math.sqrt((2 * n / 3 + 1) / 12)
+    """The standard deviation of rounding_noise."""
+    return rounding_noise(n).sigma
+
+
+def switching_noise(parameters: ParameterSet, primes: int, *, centred: bool = True) -> Noise:
+    """Key switching with so many data primes left, and the rounding that it ends in.
+
+    centred: digits D_j in [-D/2, D/2), as the evaluator takes them, of mean square D^2/12; else in [0, D), as
+    SEAL takes them, in the slot where their mean gathers (adviser.py).
+    """
+    n, rounding = parameters.n, rounding_noise(parameters.n)
+    mean = 0.0 if centred else (n / math.pi) ** 2
+    digits = [SIGMA**2 * (n / 12 + mean) * ratio**2 for ratio in digit_ratios(parameters, primes)]
+    return Noise(sum(digits) + rounding.variance, math.hypot(*digits) + rounding.spread)
+
+
+def digit_ratios(parameters: ParameterSet, primes: int) -> list[float]:
+    """Of each digit's modulus, with so many data primes left, to the special primes' product P that divides
+    it."""
+    special = math.prod(parameters.special_primes)
+    assert parameters.special_primes, "no key switching without a special prime"
+    data, step = parameters.data_primes[:primes], parameters.digit_primes
+    return [math.prod(data[i : i + step]) / special for i in range(0, len(data), step)]
 
 
 def special_ratio(parameters: ParameterSet, primes: int) -> float:
-    """Of the digits of key switching, with so many data primes left, to the special prime P that divides
-    them: sqrt(sum (q_j / P)^2). They are residues in [0, q_j), of mean square q_j^2/3."""
-    special = parameters.special_prime
-    assert special is not None, "no key switching without a special prime"
-    return math.sqrt(sum((q / special) ** 2 for q in parameters.data_primes[:primes]))
+    """Of all digits: sqrt(sum (D_j / P)^2)."""
+    return math.hypot(*digit_ratios(parameters, primes))
 
 
 def holds_integers(parameters: ParameterSet, plain_modulus: int, primes: int) -> bool:

@@ -11,7 +11,7 @@ from ciphermote.bfv import Places
 from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
-from ciphermote.decryption import Numbers, decrypt
+from ciphermote.decryption import Decrypted, Numbers, decrypt, decrypt_with_errors
 from ciphermote.encryption import PublicKey, device_residues
 from ciphermote.errors import ParameterError
 from ciphermote.inference import rotation_steps
@@ -180,6 +180,29 @@ class Owner:
         return decrypt(
             data,
             self.secret_key,
+            complex_slots=complex_slots,
+            places=places,
+            signed=signed,
+            plain_modulus=plain_modulus,
+            bare=bare,
+        )
+
+    def decrypt_with_errors(
+        self,
+        data: Bytes,
+        *,
+        model: LinearModel | None = None,
+        complex_slots: bool = False,
+        places: Places | None = None,
+        signed: bool = False,
+        plain_modulus: int = 0,
+        bare: bool = False,
+    ) -> Decrypted:
+        """As ciphermote.decrypt_with_errors, with the secret key."""
+        return decrypt_with_errors(
+            data,
+            self.secret_key,
+            model=model,
             complex_slots=complex_slots,
             places=places,
             signed=signed,

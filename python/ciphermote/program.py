@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ciphermote.bounds import UNKNOWN, Known, check_room
 from ciphermote.parameters import ParameterSet
+from ciphermote.uncertainty import Uncertainty
 
 Operation = Literal["multiply_plain", "add_plain", "add", "multiply", "rotate", "rescale", "keep_primes"]
 
@@ -46,6 +47,21 @@ class Constant:
 
     values: NDArray[np.float64]
     scale: float = 1.0
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return float(np.abs(self.values).max(initial=0.0))
+
+    def multiplied(self, known: Known, parameters: ParameterSet) -> Known:
+        """What is known of a ciphertext's product with it, which includes the rounding at its scale."""
+        first = float(self.values[0]) if self.values.size else 0.0
+        if self.values.size >= parameters.slots and (self.values == first).all():
+            return known.times_rounded(first, self.scale)
+        if known.error is None or known.largest is None:
+            return known.times_slots(self.largest)
+        rounding = Uncertainty.of_weights(parameters, self.scale, known.largest)
+        return known.times_slots(self.largest).plus_noise(rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,47 +93,67 @@ class Program:
         return digest.hexdigest()
 
     def follow(
-        self, given: Known, parameters: ParameterSet, primes: int, scale: float, plain_modulus: int
+        self,
+        given: Known,
+        parameters: ParameterSet,
+        primes: int,
+        scale: float,
+        plain_modulus: int,
+        *,
+        centred: bool = True,
     ) -> Known:
         """What is known of the result of a ciphertext of which `given` is known, with so many primes at this
-        scale. ValueRangeError if a step may outgrow the modulus."""
+        scale. centred: how digits of key switching are taken (noise.switching_noise). ValueRangeError if a
+        step may outgrow the modulus."""
         if self.result is not None:
             return self.result
         registers = {0: _Register(given, primes, scale)}
         target = 0
         for number, step in enumerate(self.steps, 1):
             source, target = registers[step.source], step.target
-            after = self._after(step, source, registers, parameters)
+            after = self._after(step, source, registers, parameters, centred)
             what = f"Step {number} of the program ({step.operation})"
             check_room(what, after.known.largest, parameters, after.primes, after.scale, plain_modulus)
             registers[target] = after
         return registers[target].known
 
     def _after(
-        self, step: Step, source: _Register, registers: dict[int, _Register], parameters: ParameterSet
+        self,
+        step: Step,
+        source: _Register,
+        registers: dict[int, _Register],
+        parameters: ParameterSet,
+        centred: bool,
     ) -> _Register:
+        """An error is followed too where there is one, which BFV's integers have not."""
+        known = source.known
         match step.operation:
             case "multiply_plain":
                 constant = self.constants[step.argument]
-                return replace(
-                    source, known=source.known.times(_largest(constant)), scale=source.scale * constant.scale
-                )
+                known = constant.multiplied(known, parameters)
+                return replace(source, known=known, scale=source.scale * constant.scale)
             case "add_plain":
-                return replace(source, known=source.known.plus_plain(_largest(self.constants[step.argument])))
+                known = known.plus_slots(self.constants[step.argument].largest)
+                noise = Uncertainty.encoding(parameters, source.scale)
+                return replace(source, known=known.plus_noise(noise))
             case "add":
-                return replace(source, known=source.known.plus(registers[step.argument].known))
+                return replace(source, known=known.plus(registers[step.argument].known))
             case "multiply":
                 other = registers[step.argument]
+                scale = source.scale * other.scale
+                product = known.square() if step.argument == step.source else known.product(other.known)
                 return replace(
-                    source, known=source.known.product(other.known), scale=source.scale * other.scale
+                    source, known=_switched(product, parameters, source.primes, scale, centred), scale=scale
                 )
             case "rescale":
-                last = parameters.primes[source.primes - 1]
-                return replace(source, primes=source.primes - 1, scale=source.scale / last)
+                scale = source.scale / parameters.primes[source.primes - 1]
+                known = known.plus_noise(Uncertainty.rescaling(parameters, scale))
+                return _Register(known, source.primes - 1, scale)
             case "keep_primes":
                 return replace(source, primes=min(source.primes, step.argument))
             case "rotate":
-                return source
+                known = _switched(known, parameters, source.primes, source.scale, centred)
+                return replace(source, known=known)
         return replace(source, known=UNKNOWN)
 
 
@@ -130,5 +166,8 @@ class _Register:
     scale: float
 
 
-def _largest(constant: Constant) -> float:
-    return float(np.abs(constant.values).max(initial=0.0))
+def _switched(known: Known, parameters: ParameterSet, primes: int, scale: float, centred: bool) -> Known:
+    """After a key switch, if the set has any."""
+    if known.error is None or not parameters.special_primes:
+        return known
+    return known.plus_noise(Uncertainty.switching(parameters, primes, scale, centred=centred))

@@ -20,7 +20,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import atheris
@@ -48,6 +48,7 @@ with atheris.instrument_imports(include=["ciphermote"]):
         values,
     )
     from ciphermote import seal_bytes as sb
+    from ciphermote.bounds import Known
     from ciphermote.core import core_params
     from ciphermote.engine import worker
     from ciphermote.errors import Error, FrameError, KeyFileError, MismatchError
@@ -342,19 +343,21 @@ def first_labels() -> Inputs:
     objects = first_objects()
     ckks = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.CKKS, SMALL.id, KEY_ID, 2.0**20, model_id=7)
     bfv = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.BFV, SMALL.id, KEY_ID, 0.0, PLAIN_MODULUS)
+    known = Known.encrypted(50.0, SMALL, "asymmetric", 2.0**20, 7)
     return {
         "ckks": labels.attach(objects["ciphertext"][2:], ckks),
+        "known": labels.attach(objects["ciphertext"][2:], replace(ckks, known=known)),
+        "curve": labels.attach(objects["ciphertext"][2:], replace(ckks, known=known.square())),
         "bfv": labels.attach(objects["bfv"][2:], bfv),
         "short": labels.attach(objects["parameters"][2:], bfv),
     }
 
 
 def repair_label(data: bytearray, chance: random.Random) -> None:
-    size = len(data) - labels.LABEL_BYTES
-    if size >= 16:
+    size = data.rfind(b"CMLB")
+    if size >= 16 and len(data) >= size + 36:
         data[:2] = b"\x5e\xa1"
         data[8:16] = struct.pack("<Q", size)
-        data[size : size + 4] = b"CMLB"
         data[-32:] = labels._digest(bytes(data[:size]), bytes(data[size:-32]))
 
 

@@ -27,13 +27,14 @@ from ciphermote import (
     encrypt,
 )
 from ciphermote.adapter import adapt, read_set
-from ciphermote.bounds import DEVIATIONS, Known, KnownSum, Readings, check_room
+from ciphermote.bounds import Known, KnownSum, Readings, check_room
 from ciphermote.choices import EngineName
 from ciphermote.declaration import Declaration, split
 from ciphermote.errors import Error, FrameError, ParameterError, ValueRangeError
 from ciphermote.keys import KeyStore
-from ciphermote.labels import LABEL_BYTES, attach, detach
+from ciphermote.labels import attach, detach
 from ciphermote.parameters import BUILTIN, by_name
+from ciphermote.uncertainty import DEVIATIONS, Uncertainty
 
 SET = by_name("n4096_q26x3_p27")
 T = 40961
@@ -109,7 +110,9 @@ def test_the_stated_error_of_a_reading_is_four_deviations() -> None:
     for key in ("symmetric", "asymmetric"):
         expected = Known.encrypted(100.0, SET, key, 2.0 ** readings.log2_scale(SET)).error  # type: ignore[arg-type]
         assert expected is not None
-        assert readings.error(SET, key) == pytest.approx(DEVIATIONS * expected)  # type: ignore[arg-type]
+        assert readings.error(SET, key) == pytest.approx(expected.stated)  # type: ignore[arg-type]
+        deviations = expected.stated / np.sqrt(expected.variance[0])
+        assert deviations == pytest.approx(DEVIATIONS * (1.15 if key == "asymmetric" else 1), rel=1e-3)
 
 
 def test_where_noise_leaves_too_little_a_larger_set_is_named() -> None:
@@ -127,7 +130,7 @@ def test_frames_carry_what_was_declared_and_a_label_carries_it_on() -> None:
     assert read_set(frames, SET, owner().key_id).largest == 2
     x = evaluator().load(frames)
     assert x.largest == 2 == known(bytes(x)).largest == evaluator().load(bytes(x)).largest
-    assert x.known.error is not None and x.known.fresh
+    assert x.known.error is not None and len(x.known.sources) == 1
     # A device declares nothing in its frames: its owner has, with the keys.
     _, bare = split(frames)
     assert read_set(bare, SET, owner().key_id).largest is None
@@ -156,7 +159,7 @@ def test_a_damaged_declaration_is_refused() -> None:
 def test_labels_of_older_files_declare_nothing_and_are_read() -> None:
     x = bytes(evaluator().load(encrypt([2.0], owner().public_key)))
     seal, label = detach(x)
-    assert label is not None and len(x) - len(seal) == LABEL_BYTES
+    assert label is not None
     import hashlib
 
     old = struct.pack("<4sBBBBIQdQ", b"CMLB", 2, 1, 2, 0, SET.id, owner().key_id, label.scale, 0)
@@ -171,7 +174,7 @@ def test_labels_of_older_files_declare_nothing_and_are_read() -> None:
 def test_a_label_with_an_impossible_bound_is_refused(number: float) -> None:
     seal, label = detach(bytes(evaluator().load(encrypt([2.0], owner().public_key))))
     assert label is not None
-    for measures in (Known(number), Known(1.0, number)):
+    for measures in (Known(number), Known(1.0, Uncertainty((number,)))):
         with pytest.raises(FrameError, match="damaged or hostile"):
             detach(attach(bytes(seal), replace(label, known=measures)))
 
@@ -339,9 +342,12 @@ def test_a_result_of_nothing_but_noise_is_refused() -> None:
 
 def test_an_unknown_bound_makes_the_sums_unknown() -> None:
     total = KnownSum()
-    for term in (Known(3.0, 0.1, fresh=True), Known(4.0, 0.2, fresh=True), Known(5.0, 0.3)):
-        total.add(term)
-    assert total.known.largest == 12 and total.known.error == pytest.approx(0.3 + np.hypot(0.1, 0.2))
+    errors = [Uncertainty((deviation**2,)) for deviation in (0.1, 0.2, 0.3)]
+    sources = frozenset({1}), frozenset({2}), frozenset()
+    for largest, error, source in zip((3.0, 4.0, 5.0), errors, sources, strict=True):
+        total.add(Known(largest, error, sources=source))
+    assert total.known.largest == 12 and total.known.error is not None
+    assert total.known.error.stated == pytest.approx(4 * (0.3 + np.hypot(0.1, 0.2)))
     total.add(Known())
     assert total.known == Known()
 

@@ -21,22 +21,13 @@ from ciphermote.cli.options import (
     ModulusOption,
     places_of,
 )
-from ciphermote.errors import MismatchError, ParameterError, about
+from ciphermote.errors import ParameterError, about
 from ciphermote.words import scale_name
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ciphermote.bfv import Plain as BfvPlain
-    from ciphermote.ckks import Plain as CkksPlain
+    from ciphermote.decryption import Decrypted
     from ciphermote.keys import SecretKey
-    from ciphermote.labels import Label
     from ciphermote.linear_model import LinearModel
-
-
-_SCORE_DIGITS = 6
-"""Of the largest score: noise takes the places behind them, and often one or two of these."""
 
 
 def decrypt(
@@ -70,53 +61,64 @@ def decrypt(
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.
 
-    **In:** the directory with `secret.key` (**secret**), and a ciphertext. **Out:** numbers, as confidential
-    as the readings; give others no more digits than they need. A ciphertext under another key is refused,
+    **In:** the directory with `secret.key` (**secret**), and a ciphertext. **Out:** numbers, and how far each
+    may be off (±: at most one in 1,000 is off by more), as confidential as the readings; give others no more
+    digits than they need. A ciphertext under another key is refused,
     and so is one that decrypts to noise: tell nobody whether it did: that reveals information about the key.
 
     Example:
 
         ciphermote decrypt keys score.ct --model model.json
     """
-    from ciphermote.ciphertexts import modulus_of
+    from ciphermote.decryption import decrypt_with_errors
     from ciphermote.keys import KeyStore
-    from ciphermote.labels import detach
+    from ciphermote.linear_model import LinearModel
 
     if model is not None and complex_slots:
         raise ParameterError("A model's scores are real numbers: leave --complex or --model out.")
     secret = KeyStore.open(keys).secret()
     data = read_ciphertext(ciphertext)
+    loaded = None if model is None else LinearModel.load(model)
     with about(ciphertext):
-        plain_modulus = modulus_of(data, secret.parameters, plain_modulus)
-        _, label = detach(data)
-    if plain_modulus:
-        if complex_slots:
-            raise ParameterError("The ciphertext is BFV's, and --complex is for CKKS: leave it out.")
-        with about(ciphertext):
-            _print_integers(data, secret, plain_modulus, model, places, signed, bare, count, as_json)
-        return
-    if places is not None or signed:
-        raise ParameterError(
-            "--as and --signed are for BFV, and the ciphertext is not said to be: leave them out."
+        origin = _origin(data, secret, plain_modulus)
+        found = decrypt_with_errors(
+            data,
+            secret,
+            model=loaded,
+            complex_slots=complex_slots,
+            places=places_of(places),
+            signed=signed,
+            plain_modulus=plain_modulus,
+            bare=bare,
         )
-    from ciphermote import ckks
-
-    with about(ciphertext):
-        plain = ckks.decrypt(data, secret, bare=bare)
-    origin = _origin(plain) | {"scheme": "CKKS", "scale": plain.scale}
-    if model is not None:
-        _print_scores(_scored(model, label), plain.slots(), origin, as_json)
+    if loaded is not None:
+        _print_scores(loaded, found, origin, as_json)
         return
-    _note_count(count, plain.parameters.slots)
-    slots = plain.complex_slots()[: count or None]
+    _note_count(count, len(found.values))
+    shown = found.values[: count or None].tolist()
+    errors = [None] * len(shown) if found.errors is None else found.errors[: count or None].tolist()
     if as_json:
-        values = [[z.real, z.imag] for z in slots.tolist()] if complex_slots else slots.real.tolist()
-        typer.echo(json.dumps(origin | {"values": values}))
+        values = [[z.real, z.imag] for z in shown] if complex_slots else shown
+        typer.echo(json.dumps(origin | {"values": values, "errors": errors}))
         return
-    table = Table("slot", "real", "imaginary") if complex_slots else Table("slot", "value")
-    for j, z in enumerate(slots.tolist()):
-        add_row(table, str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
+    numbers = ("real", "imaginary") if complex_slots else ("value",)
+    table = Table("coefficient" if places is IntegerPlaces.COEFFICIENTS else "slot", *numbers, "±")
+    for j, (value, error) in enumerate(zip(shown, errors, strict=True)):
+        parts = (value.real, value.imag) if complex_slots else (value,)
+        add_row(table, str(j), *(_rounded(part, error) for part in parts), _off(error, found))
     _print_of(origin, table)
+
+
+def _rounded(value: float, error: float | None) -> str:
+    from ciphermote.words import rounded
+
+    return rounded(value, math.nan if error is None else error)
+
+
+def _off(error: float | None, found: Decrypted) -> str:
+    from ciphermote.words import error_text
+
+    return error_text(math.nan if error is None else error, found.why_unknown)
 
 
 def _note_count(count: int, most: int) -> None:
@@ -124,66 +126,22 @@ def _note_count(count: int, most: int) -> None:
         note(f"--count asks for {count}, and the ciphertext holds {most}: all are shown.")
 
 
-def _print_integers(
-    data: bytes,
-    secret: SecretKey,
-    plain_modulus: int,
-    model: Path | None,
-    places: IntegerPlaces | None,
-    signed: bool,
-    bare: bool,
-    count: int,
-    as_json: bool,
-) -> None:
-    """A BFV ciphertext's slots or coefficients, or a model's scores, which lie in slots and have signs."""
-    from ciphermote import bfv
-    from ciphermote.labels import detach
+def _origin(data: bytes, secret: SecretKey, plain_modulus: int) -> dict[str, object]:
+    """What a ciphertext is of; the key id is null where nothing names it."""
+    from ciphermote.ciphertexts import as_seal, modulus_of
+    from ciphermote.ckks import known_key
+    from ciphermote.seal_bytes import read_ciphertext as read_seal
+    from ciphermote.seal_bytes import scheme_options
 
-    plain = bfv.decrypt(data, secret, plain_modulus, bare=bare)
-    origin = _origin(plain) | {"scheme": "BFV", "plain_modulus": plain_modulus}
-    if model is not None:
-        loaded = _scored(model, detach(data)[1])
-        _print_scores(loaded, plain.integers("slots", signed=True).astype(float), origin, as_json)
-        return
-    _note_count(count, plain.parameters.n)
-    values = plain.integers(places_of(places), signed=signed)[: count or None].tolist()
-    if as_json:
-        typer.echo(json.dumps(origin | {"values": values}))
-        return
-    table = Table("slot" if places is IntegerPlaces.SLOTS else "coefficient", "value")
-    for j, value in enumerate(values):
-        add_row(table, str(j), str(value))
-    _print_of(origin, table)
-
-
-def _scored(path: Path, label: Label | None) -> LinearModel:
-    """The model in a file, of whose scores a ciphertext's label does not say that they are another's."""
-    from ciphermote.linear_model import LinearModel
-
-    loaded = LinearModel.load(path)
-    if label is not None:
-        _check_model(loaded, path, label.model_id)
-    return loaded
-
-
-def _check_model(model: LinearModel, path: Path, model_id: int | None) -> None:
-    """MismatchError unless the label of a ciphertext says that it holds this model's scores."""
-    if model_id is None:
-        raise MismatchError(
-            "By its label the ciphertext holds no model's scores: score it with `ciphermote infer` first, or "
-            "leave --model out to see its slots."
-        )
-    if model_id != model.id:
-        raise MismatchError(
-            f"The ciphertext holds the scores of model {model_id:016x}, and {path} is model {model.id:016x}: "
-            "give the model that `ciphermote infer` was given."
-        )
-
-
-def _origin(plain: BfvPlain | CkksPlain) -> dict[str, object]:
-    """What a result is of; the key id is null where nothing named it."""
-    key_id = None if plain.key_id is None else f"{plain.key_id:016x}"
-    return {"key_id": key_id, "parameters": plain.parameters.name}
+    t = modulus_of(data, secret.parameters, plain_modulus)
+    seal = read_seal(as_seal(data, secret.parameters), secret.parameters, sizes=(2, 3), **scheme_options(t))
+    key_id = known_key(seal, secret)
+    return {
+        "key_id": None if key_id is None else f"{key_id:016x}",
+        "parameters": secret.parameters.name,
+        "scheme": "BFV" if t else "CKKS",
+        **({"plain_modulus": t} if t else {"scale": seal.scale}),
+    }
 
 
 def _print_of(origin: dict[str, object], table: Table) -> None:
@@ -195,24 +153,18 @@ def _print_of(origin: dict[str, object], table: Table) -> None:
     say(f"Of {key}, {origin['parameters']}, {origin['scheme']}, {value}.")
 
 
-def _print_scores(
-    model: LinearModel, slots: NDArray[np.float64], origin: dict[str, object], as_json: bool
-) -> None:
-    if len(slots) < model.classes:
-        raise ParameterError(
-            f"The model has {model.classes} classes and the ciphertext {len(slots)} slots: give its own "
-            "model."
-        )
-    scores = slots[: model.classes].tolist()
+def _print_scores(model: LinearModel, found: Decrypted, origin: dict[str, object], as_json: bool) -> None:
+    scores = found.values.tolist()
     labels = list(model.labels) or [str(i) for i in range(model.classes)]
+    errors = [None] * len(scores) if found.errors is None else found.errors.tolist()
     best = max(range(len(scores)), key=scores.__getitem__)
     if as_json:
-        found = {"label": labels[best], "scores": dict(zip(labels, scores, strict=True))}
-        typer.echo(json.dumps(origin | found))
+        named = {"scores": scores, "errors": errors}
+        of_classes = {name: dict(zip(labels, numbers, strict=True)) for name, numbers in named.items()}
+        typer.echo(json.dumps(origin | {"label": labels[best]} | of_classes))
         return
-    largest = max(abs(score) for score in scores)
-    places = max(0, _SCORE_DIGITS - 1 - math.floor(math.log10(max(largest, 1))))
-    table = Table("class", "score", "")
-    for i, (label, score) in enumerate(zip(labels, scores, strict=True)):
-        add_row(table, label, f"{score:.{places}f}", "<- highest" if i == best else "")
+    table = Table("class", "score", "±", "")
+    for i, (label, score, error) in enumerate(zip(labels, scores, errors, strict=True)):
+        mark = "<- highest" if i == best else ""
+        add_row(table, label, _rounded(score, error), _off(error, found), mark)
     _print_of(origin, table)

@@ -851,7 +851,7 @@ def _print(readings: list[Reading]) -> None:
             say(f"The {kind} of {head} of {count_of(reading.devices, 'device')}:")
             table = Table("", kind, "±")
             for j, column in enumerate(columns):
-                add_row(table, column, reading.shown(0, j), _off(float(reading.errors[0, j])))
+                add_row(table, column, reading.shown(0, j), reading.off(0, j))
         else:
             say(f"Each {kind}:")
             table = Table("job", "interval, local time", "windows", *columns, "±")
@@ -859,13 +859,9 @@ def _print(readings: list[Reading]) -> None:
                 for i, row in enumerate(reading.rows):
                     where = row or reading.when()
                     cells = (reading.shown(i, j) for j in range(len(columns)))
-                    off = _off(float(reading.errors[i].max()))
-                    add_row(table, str(reading.source.job.id), where, str(reading.windows), *cells, off)
+                    job = str(reading.source.job.id)
+                    add_row(table, job, where, str(reading.windows), *cells, reading.off(i))
         console.print(table)
-
-
-def _off(error: float) -> str:
-    return "exact" if error == 0 else f"{error:.1g}"
 
 
 # --- parts --------------------------------------------------------------------------------------------------

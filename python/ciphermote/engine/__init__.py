@@ -40,6 +40,8 @@ class Engine(ABC):
     """BFV's t, or 0 for CKKS."""
     key_id: int | None = None
     """Of the evaluation keys, as far as it is known; None without any."""
+    centred_digits: bool = True
+    """How key switching takes digits, which its noise depends on (noise.switching_noise)."""
 
     @property
     def confined(self) -> frozenset[str]:
@@ -53,11 +55,17 @@ class Engine(ABC):
 
     @abstractmethod
     def add(
-        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+        self,
+        ciphertexts: Iterable[Bytes],
+        *,
+        bound: float | None = None,
+        distinct: bool = False,
+        names: Sequence[object] = (),
     ) -> bytes:
         """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
         model's scores. bound: the largest |value| of any of them, which the caller vouches for; None: as each
-        declares. names: of the ciphertexts, such as their files', for errors. ValueRangeError if the sum may
+        declares. distinct: the caller vouches that no encryption is in two of them (KnownSum). names: of the
+        ciphertexts, such as their files', for errors. ValueRangeError if the sum may
         outgrow the modulus; FrameError, MismatchError, EngineError."""
 
     @abstractmethod
@@ -118,7 +126,14 @@ class Engine(ABC):
                         model, self.parms, self.plain_modulus, feature_bound=bound, result_primes=None
                     )
                 else:
-                    plan = plan_linear(model, self.parms, scale, primes=primes, feature_bound=bound)
+                    plan = plan_linear(
+                        model,
+                        self.parms,
+                        scale,
+                        primes=primes,
+                        feature_bound=bound,
+                        centred=self.centred_digits,
+                    )
                 last = kind, plan.of(known)
             return last[1].program
 
@@ -130,10 +145,11 @@ class Engine(ABC):
         weights: Sequence[float] | NDArray[Any],
         *,
         bound: float | None = None,
+        distinct: bool = False,
     ) -> bytes:
         """The sum of one or more readings, each times its weight; BFV's weights are integers.
 
-        bound: as linear's feature_bound. The errors of add and linear.
+        bound: as linear's feature_bound. distinct: as add's. The errors of add and linear.
         """
         if len(ciphertexts) != len(weights):
             raise ParameterError(
@@ -159,11 +175,17 @@ class Engine(ABC):
         )
         vouched = None if bound is None else check_feature_bound(bound)
         terms = [
-            self.evaluate(replace(program, result=_weighted(reading.known.bounded(vouched), weight)), data)
-            for program, data, reading, weight in zip(programs, ciphertexts, checked, weights, strict=True)
+            self.evaluate(replace(program, result=self._followed(program, reading, vouched)), data)
+            for program, data, reading in zip(programs, ciphertexts, checked, strict=True)
             if program is not None
         ]
-        return self.add(terms)
+        return self.add(terms, distinct=distinct)
+
+    def _followed(self, program: Program, given: SealCiphertext, bound: float | None = None) -> Known:
+        """What is known of a program's result. bound: on |value| in the ciphertext, which the caller vouches
+        for. ValueRangeError if a step may outgrow the modulus."""
+        of = self.parms, given.primes, given.scale, self.plain_modulus
+        return program.follow(given.known.bounded(bound), *of, centred=self.centred_digits)
 
     def __enter__(self) -> Self:
         return self
@@ -172,11 +194,6 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _weighted(known: Known, weight: float) -> Known:
-    """What is known of a reading times its weight, whose error is as independent as the reading's."""
-    return replace(known.times(float(weight)), fresh=known.fresh)
 
 
 def describe_content(ciphertext: SealCiphertext) -> str:

@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement
 
 from ciphermote import seal_bytes, seeded_keys
 from ciphermote.arguments import flag, modulus, whole
-from ciphermote.bounds import Known
 from ciphermote.engine import Bytes, Engine, describe_content
 from ciphermote.errors import EngineError, MismatchError
 from ciphermote.labels import check_key
@@ -117,11 +116,6 @@ class KeyedEngine(Engine):
             raise EngineError(
                 "The engine has no relinearization keys, which multiply needs: open it with them."
             )
-
-    def follow(self, program: Program, ciphertext: SealCiphertext) -> Known:
-        """What is known of a program's result. ValueRangeError if a step may outgrow the modulus."""
-        of = self.parms, ciphertext.primes, ciphertext.scale, self.plain_modulus
-        return program.follow(ciphertext.known, *of)
 
     def known(self, key_id: int | None) -> int | None:
         """A result's key: its source's, if that of the evaluation keys is known too."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote import _owner, seal_bytes
-from ciphermote.bounds import UNKNOWN, Known
+from ciphermote.bounds import UNKNOWN, Known, KnownSum
 from ciphermote.ckks import expand_second
 from ciphermote.engine import Bytes, Progress, check_reading
 from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine
@@ -114,10 +114,18 @@ class NativeEngine(KeyedEngine):
         )
 
     def add(
-        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+        self,
+        ciphertexts: Iterable[Bytes],
+        *,
+        bound: float | None = None,
+        distinct: bool = False,
+        names: Sequence[object] = (),
     ) -> bytes:
         self._check_open()
-        total, _ = summed(ciphertexts, lambda data: Summand.of(self.check(data)), names, bound=bound)
+        known = KnownSum(distinct=distinct)
+        total, _ = summed(
+            ciphertexts, lambda data: Summand.of(self.check(data)), names, bound=bound, known=known
+        )
         return seal_bytes.write_ciphertext(replace(total, key_id=self.known(total.key_id)))
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
@@ -158,7 +166,7 @@ class NativeEngine(KeyedEngine):
         if program.model_id is not None:
             check_reading(checked)
         self.check_program(program)
-        known = self.follow(program, checked)
+        known = self._followed(program, checked)
         result = self._run(program, self._open(checked))
         if result is None:
             raise EngineError(ZERO_RESULT)

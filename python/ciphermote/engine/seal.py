@@ -172,6 +172,8 @@ class _Worker:
 class SealEngine(KeyedEngine):
     """SEAL behind worker processes, each of which holds the keys."""
 
+    centred_digits = False
+
     def _start(self, keys: Sequence[Bytes], workers: int) -> None:
         self._closed = False
         self._workers: list[_Worker] = []
@@ -237,7 +239,7 @@ class SealEngine(KeyedEngine):
         if program.model_id is not None:
             check_reading(checked)
         self.check_program(program)
-        known = self.follow(program, checked)
+        known = self._followed(program, checked)
         if self.plain_modulus:  # SEAL adds in either form, and does all else in this one
             ciphertext = seal_bytes.write_ciphertext(in_coefficients(checked))
         seal, _ = detach(ciphertext)
@@ -276,11 +278,16 @@ class SealEngine(KeyedEngine):
         return results
 
     def add(
-        self, ciphertexts: Iterable[Bytes], *, bound: float | None = None, names: Sequence[object] = ()
+        self,
+        ciphertexts: Iterable[Bytes],
+        *,
+        bound: float | None = None,
+        distinct: bool = False,
+        names: Sequence[object] = (),
     ) -> bytes:
         iterator = iter(ciphertexts)
         first: SealCiphertext | None = None
-        known = KnownSum()
+        known = KnownSum(distinct=distinct)
         place = 0
 
         def add_on(worker: _Worker) -> bytes:

@@ -82,12 +82,14 @@ def summed(
     names: Sequence[object] = (),
     *,
     bound: float | None = None,
+    known: KnownSum | None = None,
 ) -> tuple[SealCiphertext, int]:
-    """The sum, of the first one's key, and how many it is of. bound: as add_up's. The errors of read;
-    MismatchError, EngineError; ValueRangeError once the sum may outgrow the modulus."""
+    """The sum, of the first one's key, and how many it is of. bound: as add_up's. known: takes what is known
+    of each. The errors of read; MismatchError, EngineError; ValueRangeError once the sum may outgrow the
+    modulus."""
     first: SealCiphertext | None = None
     total: native.Sum | None = None
-    known = KnownSum()
+    known = KnownSum() if known is None else known
     for place, data in enumerate(ciphertexts):
         with about(summand_name(place, names)):
             summand = read(data)
@@ -108,7 +110,7 @@ def summed(
 def check_sum(known: KnownSum, first: SealCiphertext) -> None:
     """ValueRangeError if a sum so far may outgrow the modulus of its ciphertexts."""
     what = f"The sum of {count_of(known.count, 'ciphertext')}"
-    check_room(what, known.known.largest, first.parms, first.primes, first.scale, first.plain_modulus)
+    check_room(what, known.largest, first.parms, first.primes, first.scale, first.plain_modulus)
 
 
 def _read_frames(data: Bytes, parameters: ParameterSet, plain_modulus: int) -> Summand:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ciphermote.errors import ParameterError
 from ciphermote.fleet.attachments import about_writing
 from ciphermote.fleet.reading import Reading, grouped
@@ -57,13 +60,18 @@ def _bars(axes: Axes, reading: Reading) -> None:
     width = 0.8 / count
     for i, row in enumerate(reading.rows):
         at = [place + (i - (count - 1) / 2) * width for place in range(len(reading.columns))]
-        axes.bar(at, reading.values[i], width, yerr=reading.errors[i], capsize=2, label=row)
+        axes.bar(at, reading.values[i], width, yerr=_bar_lengths(reading.errors[i]), capsize=2, label=row)
     axes.set_xticks(
         range(len(reading.columns)), reading.columns, rotation=45 if len(reading.columns) > 6 else 0
     )
     axes.set_title(f"{reading.source.fleet}, {reading.when()} ({count_of(reading.windows, 'window')})")
     if count > 1:
         axes.legend(fontsize="small")
+
+
+def _bar_lengths(errors: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Of error bars; None, so that none is drawn, if one of the errors is not known."""
+    return None if np.isnan(errors).any() else errors
 
 
 def _lines(axes: Axes, readings: Sequence[Reading]) -> None:
@@ -87,7 +95,9 @@ def _lines(axes: Axes, readings: Sequence[Reading]) -> None:
                 lines.setdefault(name, []).append(point)
     for name, points in lines.items():
         places, values, errors = zip(*points, strict=True)
-        axes.errorbar(places, values, errors, marker="o", markersize=3, capsize=2, label=name)
+        axes.errorbar(
+            places, values, _bar_lengths(np.array(errors)), marker="o", markersize=3, capsize=2, label=name
+        )
     if have_times:
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)

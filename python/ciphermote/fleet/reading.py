@@ -17,27 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import bfv, ckks
 from ciphermote.bfv import Places
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
+from ciphermote.decryption import Decrypted, decrypt_with_errors, variance_with_errors
 from ciphermote.errors import MismatchError, ParameterError, about
 from ciphermote.fleet.attachments import Attachment, Keys
 from ciphermote.fleet.results import Fetched
 from ciphermote.keys import KeyStore, SecretKey
 from ciphermote.labels import detach
 from ciphermote.linear_model import LinearModel
-
-DEVIATIONS = 4.0
-"""Errors are so many standard deviations: one value in 16,000 is off by more."""
-_FLOAT_STEP = 2.0**-24
+from ciphermote.words import error_text, rounded
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A decrypted result. columns: slots, positions or classes, by name. rows: one, named "", or for a model
-    one a window. values: float64 [rows, columns]; errors: how far each may be off (DEVIATIONS), 0 where it is
-    exact. windows, devices: in it."""
+    one a window. values: float64 [rows, columns]; errors: how far each may be off (Decrypted), 0 where it is
+    exact, NaN where that is not known, and then why_unknown says why. windows, devices: in it."""
 
     source: Fetched = field(repr=False)
     kind: str
@@ -47,6 +44,7 @@ class Reading:
     errors: NDArray[np.float64]
     windows: int
     devices: int
+    why_unknown: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -60,6 +58,11 @@ class Reading:
     def shown(self, row: int, column: int) -> str:
         """A value with no more digits than it has."""
         return rounded(float(self.values[row, column]), float(self.errors[row, column]))
+
+    def off(self, row: int, column: int | None = None) -> str:
+        """How far a value may be off, or (None) any of the row, for people."""
+        error = float(self.errors[row].max() if column is None else self.errors[row, column])
+        return error_text(error, self.why_unknown)
 
 
 _END_OF_TIME = 9e10
@@ -102,17 +105,6 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
         found = [number for _, number in run]
         yield found[0], found[-1]
-
-
-def rounded(value: float, error: float) -> str:
-    """A value with digits down to its error's first one; exact if there is none."""
-    if error == 0:
-        return str(int(value)) if value == int(value) else repr(value)
-    places = -math.floor(math.log10(error))
-    if places > 0:
-        return f"{value:z.{min(places, 12)}f}"
-    step = 10.0**-places
-    return f"{round(value / step) * step:z.0f}"
 
 
 def decrypt(
@@ -167,9 +159,8 @@ def _compact(fetched: Fetched, keys: CompactKeys) -> Reading:
     values = found.values.astype(np.float64)
     if fetched.job.kind == "mean":
         values = values / len(contributors)
-    return _reading(
-        fetched, tuple(f"position {p}" for p in found.positions.tolist()), values, np.zeros_like(values)
-    )
+    columns = tuple(f"position {p}" for p in found.positions.tolist())
+    return _reading(fetched, columns, [Decrypted(values, np.zeros_like(values))])
 
 
 # --- full fleets --------------------------------------------------------------------------------------------
@@ -185,25 +176,14 @@ class _Plain:
     places: Places | None
     signed: bool
 
-    def values(
-        self, data: bytes, scores: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(values, errors), of the first `count` slots, or of so many scores.
-
-        CKKS: readings are real, so what decrypts to imaginary parts is noise, and as large as that in the
-        real parts. Scores may have more of it than the slots beside them.
-        """
-        most = (self.count if scores is None else scores) or None
-        if self.plain_modulus:
-            integers = bfv.decrypt(data, self.secret, self.plain_modulus).integers(
-                self.places, signed=self.signed
-            )
-            exact = integers[:most].astype(np.float64)
-            return exact, np.zeros_like(exact)
-        slots = ckks.decrypt(data, self.secret).complex_slots()
-        shown = slots[:most]
-        noise = max(float(np.sqrt(np.mean(part.imag**2))) for part in (slots, slots[:scores]))
-        return shown.real.copy(), np.maximum(DEVIATIONS * noise, np.abs(shown.real) * _FLOAT_STEP)
+    def read(self, data: bytes) -> Decrypted:
+        """The first `count` slots."""
+        found = decrypt_with_errors(
+            data, self.secret, places=self.places, signed=self.signed, plain_modulus=self.plain_modulus
+        )
+        most = self.count or None
+        errors = None if found.errors is None else found.errors[:most]
+        return Decrypted(found.values[:most], errors, found.known)
 
     @property
     def name(self) -> str:
@@ -215,20 +195,16 @@ def _slots(fetched: Fetched, plain: _Plain) -> Reading:
     windows = len(fetched.contributors)
     if len(parts) != (2 if fetched.job.kind == "variance" else 1) or not windows:
         raise MismatchError(f"The result has {len(parts)} parts, which a {fetched.job.kind} has not.")
-    values, errors = plain.values(parts[0])
+    found = plain.read(parts[0])
     if fetched.job.kind == "mean":
-        values, errors = values / windows, errors / windows
+        errors = None if found.errors is None else found.errors / windows
+        found = Decrypted(found.values / windows, errors, found.known)
     if fetched.job.kind == "variance":
         if plain.plain_modulus and plain.places == "coefficients":
             raise ParameterError("Squares of integers in coefficients mix them: a variance takes slots.")
-        squares, square_errors = plain.values(parts[1])
-        # Squared, a window's noise is multiplied by what is in its slot, twice.
-        own_errors = 2 * errors * np.sqrt(np.maximum(squares, 0) / windows)
-        square_errors = np.hypot(square_errors, own_errors)
-        mean, off = values / windows, errors / windows
-        values = squares / windows - mean**2
-        errors = np.hypot(square_errors / windows, 2 * np.abs(mean) * off)
-    return _reading(fetched, tuple(f"{plain.name} {i}" for i in range(len(values))), values, errors)
+        found = variance_with_errors(found, plain.read(parts[1]), windows)
+    columns = tuple(f"{plain.name} {i}" for i in range(len(found.values)))
+    return _reading(fetched, columns, [found])
 
 
 def _scores(
@@ -246,39 +222,30 @@ def _scores(
         model = attachment.model(identifier)
     if model is None:
         raise ParameterError("Whose scores these are is not known here: name the model's file (--model).")
-    found = []
-    for data in parts:
-        _, label = detach(data)
-        if label is None or label.model_id != model.id:
-            raise MismatchError(
-                f"The scores are not those of model {model.id:016x}: give the model that was asked for."
-            )
-        reading = (
-            plain if not plain.plain_modulus else _Plain(plain.secret, plain.plain_modulus, 0, "slots", True)
-        )
-        found.append(reading.values(data, model.classes))
+    found = [
+        decrypt_with_errors(data, plain.secret, model=model, plain_modulus=plain.plain_modulus)
+        for data in parts
+    ]
     columns = model.labels or tuple(str(i) for i in range(model.classes))
     rows = tuple(f"device {device}, window {window}" for device, _, window in fetched.contributors)
-    values, errors = (np.stack(each) for each in zip(*found, strict=True))
-    return _reading(fetched, columns, values, errors, rows)
+    return _reading(fetched, columns, found, rows)
 
 
 def _reading(
-    fetched: Fetched,
-    columns: Sequence[str],
-    values: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    rows: Sequence[str] = ("",),
+    fetched: Fetched, columns: Sequence[str], found: Sequence[Decrypted], rows: Sequence[str] = ("",)
 ) -> Reading:
+    values = [each.values.astype(np.float64) for each in found]
+    errors = [np.full(each.values.shape, math.nan) if each.errors is None else each.errors for each in found]
     return Reading(
         fetched,
         fetched.job.kind,
         tuple(columns),
         tuple(rows),
-        values.reshape(len(rows), -1),
-        errors.reshape(len(rows), -1),
+        np.stack(values),
+        np.stack(errors),
         len(fetched.contributors),
         len({entry[0] for entry in fetched.contributors}),
+        next((each.why_unknown for each in found if each.errors is None), ""),
     )
 
 
@@ -314,7 +281,10 @@ def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
     return found
 
 
-def _number(value: float) -> int | float:
+def _number(value: float) -> int | float | None:
+    """None for what is not known."""
+    if math.isnan(value):
+        return None
     return int(value) if value == int(value) else value
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ciphermote import _core
+from ciphermote import _core, framing
 from ciphermote import _evaluator as native
 from ciphermote.bounds import Known, KnownSum, check_room
 from ciphermote.compact import bounds as compact_bounds
@@ -36,6 +36,7 @@ from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
+from ciphermote.noise import Key
 from ciphermote.words import count_of
 
 Progress = Callable[[int, int], None]
@@ -77,10 +78,10 @@ class Input(NamedTuple):
         return unsigned(self.signed_key_id)
 
     @property
-    def known(self) -> Known:
+    def largest(self) -> float | None:
         """What its device was enrolled for says of the values in it; enrolments of older versions say
         nothing."""
-        return Known(self.largest_value or None)
+        return self.largest_value or None
 
     @property
     def random(self) -> bytes:
@@ -306,7 +307,7 @@ class _FullComputation:
         """Under the owner's key: devices' own sums are brought under it, each once."""
         if not self._own_keys:
             return self._plain_sum(inputs, self._fleet.key_id)
-        total, known = native.Sum(self._context), KnownSum()
+        total, known = native.Sum(self._context), KnownSum(distinct=True)
         for _, of_device in groupby(inputs, key=lambda found: (found.device, found.epoch)):
             group = iter(of_device)
             first = next(group)
@@ -318,11 +319,11 @@ class _FullComputation:
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
         """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
-        given = self._noted(inputs, known := KnownSum())
+        given = self._viewed(inputs, known := KnownSum(distinct=True))
         totals = [native.Sum(self._context)]
         with ThreadPoolExecutor(_THREADS) as pool:
             running: dict[Future[None], native.Sum] = {}
-            while attempts := [self._reader.view(parse_extents(i.extents)) for i in islice(given, _AT_ONCE)]:
+            while attempts := list(islice(given, _AT_ONCE)):
                 if len(running) == _THREADS:
                     free = self._first_done(running)
                 elif len(totals) == len(running):
@@ -337,11 +338,20 @@ class _FullComputation:
             whole.add(part.total())
         return self._ciphertext(whole.total(), key_id, known.known)
 
-    @staticmethod
-    def _noted(inputs: Iterable[Input], known: KnownSum) -> Iterator[Input]:
+    def _viewed(self, inputs: Iterable[Input], known: KnownSum) -> Iterator[bytes | memoryview]:
+        """The frames of each window, which say what encrypted it. No window is there twice, so that each is
+        a source of its own, of no name."""
         for found in inputs:
-            known.add(found.known)
-            yield found
+            data = self._reader.view(parse_extents(found.extents))
+            known.add(self._known(found, data))
+            yield data
+
+    def _known(self, found: Input, data: bytes | memoryview) -> Known:
+        """What is known of a window's values."""
+        if self._plain_modulus or found.largest is None:
+            return Known(found.largest)
+        key: Key = "symmetric" if framing.is_seeded(data) else "asymmetric"
+        return Known.encrypted(found.largest, self._parameters, key, self._scale)
 
     @staticmethod
     def _first_done(running: dict[Future[None], native.Sum]) -> native.Sum:
@@ -358,9 +368,9 @@ class _FullComputation:
         squares, may outgrow the modulus."""
         known = KnownSum()
         for found in inputs:
-            known.add(found.known if power == 1 else found.known.product(found.known))
+            known.add(Known(None if found.largest is None else found.largest**power))
         primes, scale = len(self._parameters.data_primes), self._scale**power
-        check_room(what, known.known.largest, self._parameters, primes, scale, self._plain_modulus)
+        check_room(what, known.largest, self._parameters, primes, scale, self._plain_modulus)
 
     def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
         if found.rekey is None:
@@ -390,10 +400,10 @@ class _FullComputation:
             weights.append(self._spec.weights[device])
         bound = None if self._spec.bound is None else self._spec.bound * most
         with self._keys.engine(self._plain_modulus) as engine:
-            return engine.weighted_sum(terms, weights, bound=bound)
+            return engine.weighted_sum(terms, weights, bound=bound, distinct=True)
 
     def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
-        sums = [(native.Sum(self._context), KnownSum()) for _ in range(2)]
+        sums = [(native.Sum(self._context), KnownSum(distinct=True)) for _ in range(2)]
         for window in self._windows(inputs):
             for (total, known), term in zip(sums, (window, self._evaluator.square(window)), strict=True):
                 total.add(term._native)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stated errors are as large as the errors: for sums, scores, products and polynomials, whatever the slot."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import ciphermote
+import numpy as np
+import pytest
+from ciphermote import labels
+from ciphermote import seal_bytes as sb
+from ciphermote.bounds import UNKNOWN, Known, KnownSum
+from ciphermote.ciphertexts import as_seal
+from ciphermote.evaluator import inner_sum_steps
+from ciphermote.noise import Key
+from ciphermote.parameters import by_name
+from ciphermote.uncertainty import Uncertainty
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+SET = by_name("n4096_q26x3_p27")
+
+
+def load_bench() -> object:
+    spec = importlib.util.spec_from_file_location("errors_bench", ROOT / "bench/errors.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BENCH = load_bench()
+
+
+def shares(found: ciphermote.Decrypted, truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    assert found.errors is not None, found.why_unknown
+    return np.abs(found.values - truth) / found.errors
+
+
+def check(found: NDArray[np.float64]) -> None:
+    """As wide as a stated error is to be: of thousands of values."""
+    assert np.mean(found > 1) <= 0.002 and 0.012 <= np.mean(found > 0.5) <= 0.08, np.mean(found > 0.5)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance", "weighted_sum", "square", "polynomial"])
+def test_errors_of_slots_are_as_large_as_is_stated(kind: str) -> None:
+    random = np.random.default_rng(3)
+    runs = [run for _ in range(2) for run in BENCH.COMPUTATIONS[kind](kind, random)]  # type: ignore[attr-defined]
+    check(np.concatenate([values for _, values in runs]))
+
+
+def test_errors_of_scores_are_as_large_as_is_stated_under_every_key() -> None:
+    """All slots of a class hold the same noise, so that no scatter of slots tells how large it is."""
+    random = np.random.default_rng(4)
+    runs = [run for _ in range(40) for run in BENCH.COMPUTATIONS["linear2"]("linear2", random)]  # type: ignore[attr-defined]
+    found = np.concatenate([values for _, values in runs])
+    assert found.size == 320 and found.max() < 1.1 and np.mean(found > 0.5) < 0.1
+    assert np.mean(found > 0.25) > 0.1
+
+
+@pytest.fixture(scope="module")
+def owner() -> ciphermote.Owner:
+    return ciphermote.Owner.generate(SET, rotations={1, 5, *inner_sum_steps(SET, 8)}, conjugation=True)
+
+
+@pytest.fixture(scope="module")
+def evaluator(owner: ciphermote.Owner) -> ciphermote.Evaluator:
+    return ciphermote.Evaluator(owner.evaluation_keys)
+
+
+@pytest.mark.parametrize("key", ["symmetric", "asymmetric"])
+def test_errors_follow_the_evaluator(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator, key: Key
+) -> None:
+    used = owner.secret_key if key == "symmetric" else owner.public_key
+    random = np.random.default_rng(5)
+    x, y, z = (random.uniform(-50, 50, SET.slots) for _ in range(3))
+    a, b, c = (evaluator.load(ciphermote.encrypt(values, used)) for values in (x, y, z))
+    rescaled = evaluator.rescale(a * 0.37)
+    square = evaluator.rescale(evaluator.square(a))
+    for result, truth in (
+        (a - b + c, x - y + z),
+        (-a + 2.5, 2.5 - x),
+        (a + y, x + y),
+        (rescaled, 0.37 * x),
+        (evaluator.rotate(a, 5), np.roll(x, -5)),
+        (evaluator.conjugate(a), x),
+        (evaluator.inner_sum(a, 8), sum(np.roll(x, -i) for i in range(8))),
+        (square, x**2),
+        (-square, -(x**2)),
+        (evaluator.rotate(square, 1), np.roll(x**2, -1)),
+    ):
+        check(shares(owner.decrypt_with_errors(bytes(result)), truth))
+    product = owner.decrypt_with_errors(bytes(evaluator.rescale(evaluator.multiply(a, b))))
+    assert np.mean(shares(product, x * y) > 1) < 0.002  # of the largest values, for all
+
+
+def test_an_error_that_comes_twice_counts_twice(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator
+) -> None:
+    """However it comes: two independent errors add up to 1.4 times one, the same twice to twice one."""
+    frames, other = (ciphermote.encrypt(np.full(8, 3.0), owner.secret_key) for _ in range(2))
+    x, y = evaluator.load(frames), evaluator.load(other)
+    assert x.known.error is not None
+    once = x.known.error.stated
+
+    def stated(result: bytes | ciphermote.Ciphertext) -> float:
+        found = owner.decrypt_with_errors(bytes(result))
+        assert found.errors is not None
+        return float(found.errors[0] / once)
+
+    again = evaluator.load(as_seal(frames, SET))  # the same encryption, read anew
+    for twice in (
+        x + x,
+        x + again,
+        evaluator.sum([frames, frames]),
+        ciphermote.compute(ciphermote.Sum(), [frames, frames]),
+        ciphermote.compute(ciphermote.Sum(), [as_seal(frames, SET), frames]),
+        (x + y) + (x + y),
+    ):
+        assert stated(twice) >= 1.999
+    weighted = ciphermote.compute(ciphermote.WeightedSum([1.0, 1.0]), [frames, frames])
+    apart = ciphermote.compute(ciphermote.WeightedSum([1.0, 1.0]), [frames, other])
+    assert stated(weighted) == pytest.approx(stated(apart) * 2**0.5, rel=0.01)
+    assert stated(x + y) == pytest.approx(2**0.5)
+    assert stated(ciphermote.compute(ciphermote.Sum(), [frames, other, frames])) >= 2.4
+
+
+def test_slots_that_hold_one_error_add_it_up(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator
+) -> None:
+    x = evaluator.load(ciphermote.encrypt(np.full(SET.slots, 1.0), owner.public_key))
+    once = evaluator.inner_sum(x, 8)
+    twice = evaluator.inner_sum(once, 8)
+    assert x.known.error is not None and once.known.error is not None and twice.known.error is not None
+    assert once.known.error.worst.variance[0] == pytest.approx(8 * x.known.error.variance[0], rel=0.1)
+    assert twice.known.error.worst.variance[0] >= 64 * once.known.error.worst.variance[0]
+
+
+def test_what_is_not_known_has_no_error(owner: ciphermote.Owner) -> None:
+    labelled = as_seal(ciphermote.encrypt([1.0], owner.secret_key), SET)
+    bare = owner.decrypt_with_errors(bytes(labels.detach(labelled)[0]), bare=True)
+    assert bare.errors is None and bare.why_unknown == "bound not known"
+    ciphertext = sb.read_ciphertext(labelled, SET)
+    for known, why in ((Known(1.0), "error not known"), (UNKNOWN, "bound not known")):
+        data = sb.write_ciphertext(sb.SealCiphertext(**{**vars(ciphertext), "known": known}))
+        assert owner.decrypt_with_errors(data).why_unknown == why
+    total = KnownSum()
+    total.add(Known.encrypted(1.0, SET, "symmetric", 2.0**25, 1))
+    total.add(Known(1.0))
+    assert total.known == Known(2.0)
+
+
+def test_integers_are_exact_if_their_bound_is_known(owner: ciphermote.Owner) -> None:
+    frames = ciphermote.encrypt([3, 5], owner.secret_key, plain_modulus=40961)
+    found = owner.decrypt_with_errors(frames, places="slots")
+    assert found.errors is not None and not found.errors.any()
+    bare = bytes(labels.detach(as_seal(frames, SET))[0])
+    unknown = owner.decrypt_with_errors(bare, places="slots", plain_modulus=40961, bare=True)
+    assert unknown.errors is None
+
+
+def test_labels_carry_all_that_is_known(owner: ciphermote.Owner) -> None:
+    fresh = Known.encrypted(50.0, SET, "asymmetric", 2.0**25, 2**64 - 1)
+    scores = fresh.weighted(np.array([[1.0, 2.0]]), 150.0, Uncertainty((1.0,), (0.5,), 0.25))
+    curve = fresh.polynomial([1.0, 2.0, 3.0, 4.0])
+    seal = bytes(labels.detach(as_seal(ciphermote.encrypt([1.0], owner.secret_key), SET))[0])
+    for known in (UNKNOWN, Known(3.0), fresh, scores, curve, fresh.square().times(-2.0)):
+        label = labels.Label(labels.Kind.CIPHERTEXT, 2, SET.id, 7, 2.0**25, known=known)
+        found = labels.detach(labels.attach(seal, label))[1]
+        assert found == label and (known.error is None or found.known.error.stated == known.error.stated)  # type: ignore[union-attr]
+
+
+def test_a_value_with_several_preimages_has_the_largest_of_their_errors() -> None:
+    """x^3 - 3 x is 0 at 0 and at 1.73, where it is twice as steep."""
+    fresh = Known.encrypted(4.0, SET, "symmetric", 2.0**25)
+    error = fresh.polynomial([0.0, -3.0, 0.0, 1.0]).error
+    assert fresh.error is not None and error is not None
+    steepness = error.stated_at(np.array([0.0, 52.0])) / fresh.error.stated
+    assert steepness == pytest.approx([6.0, 45.0], rel=0.01)
