@@ -23,7 +23,7 @@ import pytest
 from ciphermote import Owner, encrypt
 from ciphermote.cli import app
 from ciphermote.errors import ValueRangeError
-from ciphermote.labels import LABEL_BYTES
+from ciphermote.labels import detach
 from ciphermote.linear_model import LinearModel
 from ciphermote.values import parse_values
 from typer.testing import CliRunner
@@ -184,7 +184,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     adapted(run, house, tmp_path / "other.bin", tmp_path / "reading.ct")
     (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961))
     adapted(run, house, tmp_path / "bfv.bin", tmp_path / "bfv.ct", "--plain-modulus", 40961)
-    bare.write_bytes((tmp_path / "reading.ct").read_bytes()[:-LABEL_BYTES])
+    bare.write_bytes(detach((tmp_path / "reading.ct").read_bytes())[0])
     public = house / "public"
     for arguments, words in (
         (["encrypt", public, text, "-o", frames], "'time' (line 1, column 1) is not a number"),
