@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from ciphermote.values import parse_values
 from typer.testing import CliRunner
 
 T = 40961
+_NINE_DAYS = 9 * 86_400 * 10**9
 FIVES = LinearModel(np.full((1, 5), 1000.0), [0.0])
 Run = Callable[..., str]
 
@@ -331,7 +333,7 @@ def test_files_are_taken_in_by_their_numbers(house: Path, tmp_path: Path, run: R
     ledger = ("--ledger", tmp_path / "ledger")
     run("adapt", house / "public", newer, older, "-o", tmp_path / "readings", *ledger)
     run("encrypt", house / "public", "-", "-o", newer, given="1")
-    old = encrypt([1.0], Owner.load(house / "keys").public_key, counter=5)
+    old = encrypt([1.0], Owner.load(house / "keys").public_key, counter=time.time_ns() - _NINE_DAYS)
     older.write_bytes(old)
     assert "oldest first" in run("adapt", house / "public", older, "-o", tmp_path / "x.ct", *ledger, code=1)
 

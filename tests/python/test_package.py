@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -74,8 +75,4 @@ def _exists(module: str, name: str) -> bool:
         return False
     if hasattr(found, name):
         return True
-    try:
-        importlib.import_module(f"ciphermote.{module}.{name}")
-    except ModuleNotFoundError:
-        return False
-    return True
+    return importlib.util.find_spec(f"ciphermote.{module}.{name}") is not None

@@ -13,6 +13,7 @@
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
 #include "encode/slots.h"
+#include "ring/product.h"
 
 #if CM_CONFIG_PRECISION_63 && !defined(__AVR__)
 #define HAS_INT64 1
@@ -73,7 +74,8 @@ static uint64_t most_scaled(const cm_params *params, cm_precision precision)
     }
     uint64_t q = 1;
     for (unsigned i = 0; i < params->data_primes; i++) {
-        q *= params->primes[i].q;
+        const uint32_t prime = params->primes[i].q;
+        q = cmi_product((uint32_t)q, prime) + (cmi_product((uint32_t)(q >> 32), prime) << 32);
     }
     return q / 4u;
 }

@@ -220,7 +220,11 @@ def _print_commands(computation: Computation | ExactComputation, parameters: str
         steps = f" --rotations {steps}"
     keys = "keys" if key == "symmetric" else "keys-public"
     for what, command in (
-        ("The owner makes keys", f"keygen keys --params {parameters}{steps} --public-to keys-public"),
+        (
+            "The owner makes keys",
+            f"keygen keys --params {parameters} --largest {computation.magnitude:g} --summed "
+            f"{computation.summed}{steps} --public-to keys-public",
+        ),
         ("A device gets them", f"provision keys -o provisioned_keys.h --key {key}"),
         (
             "Or numbers in a file are encrypted",
