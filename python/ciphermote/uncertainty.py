@@ -34,7 +34,7 @@ TAIL = 0.3
 """Where the variance spreads by a share r of itself from key to key, a stated error is 1 + TAIL r^2 times as
 large. Then at most one value in 1,400 is off by more, and under a secret key, where r is 0, one in 16,000."""
 
-MOST_COEFFICIENTS = 64
+MOST_COEFFICIENTS = 128
 """Of one polynomial; above, the largest variance stands for all."""
 
 _MOST_SHARE = 2.2
