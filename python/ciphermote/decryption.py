@@ -112,7 +112,7 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
     """
     count = whole(count, "count", 1, 2**40, "2^40")
     mean = total.values / count
-    found = np.asarray(squares.values / count - mean**2)
+    found = np.asarray(squares.values / count - mean**2, dtype=np.float64)
     errors = None
     if total.errors is not None and squares.errors is not None:
         error = squares.known.error

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import polynomial
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from ciphermote.parameters import ParameterSet
 from ciphermote.uncertainty import Uncertainty
 
-_Polynomial = NDArray[np.float64]
+_Polynomial = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import polynomial
@@ -184,8 +185,8 @@ class Uncertainty:
         x = np.array(self.values if self.is_curve else (0.0, largest))
         slope, bend = (_composed(polynomial.polyder(function, order), x) for order in (1, 2))
         slope_squared, bend_squared = (polynomial.polymul(each, each) for each in (slope, bend))
-        (most,), (spread,) = self.worst.variance, self.worst.spread
-        share = 1 + (spread / most) ** 2 if most else 1.0
+        (most,), (scatter,) = self.worst.variance, self.worst.spread
+        share = 1 + (scatter / most) ** 2 if most else 1.0
         # (x + e)^2 is off by 2 x e, and by e^2 less the square of the noise's imaginary part. That has the
         # tail of a variance that spreads by sqrt(2) of itself even under one key.
         second = most**2 * share * bend_squared
@@ -275,14 +276,14 @@ def _stated(variance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArr
     return stated
 
 
-def _composed(outer: NDArray[np.float64] | Coefficients, inner: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.zeros(1)
+def _composed(outer: NDArray[Any] | Coefficients, inner: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = np.zeros(1)
     for coefficient in reversed(list(outer)):
         found = polynomial.polyadd(polynomial.polymul(found, inner), [coefficient])
     return found
 
 
-def _tuple(coefficients: NDArray[np.float64]) -> Coefficients:
+def _tuple(coefficients: NDArray[Any]) -> Coefficients:
     return tuple(polynomial.polytrim(coefficients).tolist())
 
 
@@ -293,7 +294,7 @@ def _grid() -> NDArray[np.float64]:
     return grid
 
 
-def _monotone_runs(values: NDArray[np.float64]) -> list[tuple[int, int]]:
+def _monotone_runs(values: NDArray[Any]) -> list[tuple[int, int]]:
     """(first, last) of each longest run that only rises or only falls; the next one begins where it ends."""
     signs = np.sign(np.diff(values))
     turns = np.flatnonzero(signs[1:] != signs[:-1]) + 1

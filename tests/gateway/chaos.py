@@ -49,6 +49,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = 1024
 """Of a fleet: the windows that it can send."""
 LOG2_SCALE = 20
+PARAMETERS = "n4096_q26x3_p27"
+"""With room for the sum of all windows, of which each holds a 1."""
 """The noise of 1,024 windows stays far below 1/2, and twice the sum far below the modulus."""
 DEVICES = 4
 """Of each fleet."""
@@ -297,11 +299,11 @@ class Run:
     def _prepared(self, here: Site) -> list[Fleet]:
         owner = here.server.owner()
         keys = CompactKeys.generate(C)
-        web = WebFleet("web", here, full_owner().decrypt)
-        broker = BrokerFleet("broker", here, full_owner().decrypt)
+        web = WebFleet("web", here, full_owner(PARAMETERS).decrypt)
+        broker = BrokerFleet("broker", here, full_owner(PARAMETERS).decrypt)
         packets = WebFleet("packets", here, lambda data: _decrypted(self._compact, data))
         for fleet in (web, broker):
-            define_full(owner, fleet.name, full_owner(), log2_scale=LOG2_SCALE)
+            define_full(owner, fleet.name, full_owner(PARAMETERS), log2_scale=LOG2_SCALE)
         define_compact(owner, "packets", keys, SLOTS)
         for fleet in (web, broker, packets):
             for index in range(DEVICES):
@@ -311,7 +313,7 @@ class Run:
                     device = PacketDevice(keys, number, 1500, largest=1)
                     keys = device.keys
                 else:
-                    device = FullDevice(full_owner(), number, log2_scale=LOG2_SCALE)
+                    device = FullDevice(full_owner(PARAMETERS), number, log2_scale=LOG2_SCALE, largest=1)
                 device.enroll(owner, fleet.name)
                 token = device_token(owner, fleet.name, number)
                 if fleet is broker:

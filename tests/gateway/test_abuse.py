@@ -56,14 +56,16 @@ MOST_GROWN_BYTES = 96 << 20
 
 
 def state(server: Server) -> dict[str, Any]:
-    """All rows, and all files that hold what was taken."""
+    """All rows but those of the audit log, which notes refused attempts and is bounded, and all files that
+    hold what was taken."""
     found: dict[str, Any] = {}
     with contextlib.closing(
         sqlite3.connect(f"file:{server.data / 'gateway.db'}?mode=ro", uri=True)
     ) as database:
         tables = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
         for (table,) in tables:
-            found[table] = database.execute(f"SELECT * FROM {table}").fetchall()
+            if table not in ("audit", "sqlite_sequence"):
+                found[table] = database.execute(f"SELECT * FROM {table}").fetchall()
     for folder in ("segments", "objects", "tls"):
         for path in (server.data / folder).iterdir():
             found[f"{folder}/{path.name}"] = path.read_bytes()

@@ -189,7 +189,7 @@ class Scene:
         owner = server.owner()
         self.full = full_owner()
         define_full(owner, "full", self.full)
-        self.device = FullDevice(self.full, 1).enroll(owner, "full")
+        self.device = FullDevice(self.full, 1, largest=500).enroll(owner, "full")
         client = server.client(device_token(owner, "full", 1))
         for _ in range(5):
             self.device.receipt(
