@@ -38,7 +38,7 @@ class _Term:
         for one, another in ((self, other), (other, self)):
             for source, gain in one.gains.items():
                 _add(gains, source, polynomial.polymul(gain, another.value))
-        value = polynomial.polymul(self.value, other.value)
+        value: _Polynomial = polynomial.polymul(self.value, other.value)
         return _Term(value, gains, self.scale * other.scale, min(self.primes, other.primes))
 
     def times_number(self, number: float, scale: float) -> _Term:
@@ -153,7 +153,8 @@ def evaluation_noise(
     found = evaluation.result(wanted, levels, primes - levels * primes_per_level, scale)
     variance, spread = np.zeros(1), np.zeros(1)
     for source, gain in found.gains.items():
-        noise, squared = evaluation.sources[source], polynomial.polymul(gain, gain)
+        noise = evaluation.sources[source]
+        squared: _Polynomial = polynomial.polymul(gain, gain)
         variance = polynomial.polyadd(variance, noise.variance[0] * squared)
         spread = polynomial.polyadd(spread, noise.spread[0] * squared)
     off = polynomial.polysub(found.value, wanted)
