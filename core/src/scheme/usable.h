@@ -10,6 +10,7 @@
 #include "ciphermote/encryptor.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
+#include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/flash.h"
 #include "ring/prime.h"
@@ -103,9 +104,10 @@ static inline bool cmi_filled_in(const uint32_t *residues)
 
 /*
  * The same for a ternary polynomial, whose digits are never 3. One that begins with 64 equal digits is not
- * filled in either: zero is 0x55 in every byte, and its ciphertexts would be the message in the clear.
+ * filled in either: zero is 0x55 in every byte, and its ciphertexts would be the message in the clear. A
+ * function of its own, so that what a compiler spills of the key lies where the caller's wipe reaches.
  */
-static inline bool cmi_filled_in_ternary(const uint8_t *ternary)
+static CM_NOINLINE_UNUSED bool cmi_filled_in_ternary(const uint8_t *ternary)
 {
     const uint32_t equal = (ternary[0] & 3u) * 0x55u;
     uint32_t any = 0;
