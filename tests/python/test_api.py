@@ -140,7 +140,7 @@ def test_float64_keeps_31_bits_of_the_largest(owner: Owner) -> None:
 
 def test_complex_numbers_come_back(owner: Owner) -> None:
     values = np.array([1 + 2j, -3j, 0.5])
-    found = decrypt(encrypt(values, owner.public_key), owner.secret_key, complex_slots=True)
+    found = decrypt(encrypt(values, owner.public_key, largest=3), owner.secret_key, complex_slots=True)
     assert found.dtype == np.complex128
     assert np.abs(found[:3] - values).max() < 0.01
 
@@ -273,7 +273,7 @@ def test_a_weighted_sum_of_real_numbers(owner: Owner, kind: str) -> None:
     """0.5 is a multiple of the dropped prime at its scale, and 0 contributes nothing."""
     weights = [0.5, -1.37, 0.0]
     readings = [REALS, REALS[::-1], REALS + 1]
-    frames = [encrypt(values, key_of(owner, kind)) for values in readings]
+    frames = [encrypt(values, key_of(owner, kind), log2_scale=25) for values in readings]
     found = owner.decrypt(compute(WeightedSum(weights), frames, bound=61))
     assert np.abs(found[:4] - weights @ np.array(readings)).max() < 0.01
 
@@ -303,7 +303,8 @@ def test_a_negative_weight_makes_no_more_noise_than_a_positive_one() -> None:
 
 @both_keys
 def test_a_model_scores_a_reading(owner: Owner, kind: str) -> None:
-    result = compute(MODEL, encrypt(REALS, key_of(owner, kind)), owner.evaluation_keys, bound=60)
+    frames = encrypt(REALS, key_of(owner, kind), log2_scale=25)
+    result = compute(MODEL, frames, owner.evaluation_keys, bound=60)
     assert np.abs(owner.decrypt(result)[:2] - MODEL.scores(REALS)).max() < 0.01
 
 
@@ -323,7 +324,7 @@ def test_a_program_squares(owner: Owner) -> None:
 def test_a_set_of_ones_own_is_named_or_comes_with_keys() -> None:
     own_set = ciphermote.parameters.generate(4096, [25, 26, 27], "2024", "mine")
     own = Owner.generate(own_set)
-    frames = [encrypt(REALS, own.public_key)] * 2
+    frames = [encrypt(REALS, own.public_key, log2_scale=25)] * 2
     for keys in (own_set, own.evaluation_keys):
         assert np.abs(own.decrypt(compute(Sum(), frames, keys))[:4] - 2 * REALS).max() < 0.01
     with pytest.raises(ParameterError, match="No built-in parameter set"):
@@ -368,7 +369,7 @@ def test_an_owner_is_saved_and_loaded_and_the_public_part_encrypts_and_computes(
     assert (tmp_path / "keys" / SECRET_FILE).stat().st_mode & 0o077 == 0
     public, keys = PublicKey.load(tmp_path / "public"), EvaluationKeys.load(tmp_path / "public")
     assert (public.key_id, keys.parameters) == (own.key_id, own.parameters)
-    result = compute(MODEL, encrypt(REALS, public), keys, bound=60)
+    result = compute(MODEL, encrypt(REALS, public, log2_scale=25), keys, bound=60)
     again = Owner.load(tmp_path / "keys")
     assert again.key_id == own.key_id
     assert np.abs(again.decrypt(result)[:2] - MODEL.scores(REALS)).max() < 0.01

@@ -509,7 +509,7 @@ def esp_process(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The ESP32's port as a process, with ESP-IDF simulated."""
     directory = tmp_path_factory.mktemp("esp32")
     headers = directory / "headers"
-    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=True)
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=True, largest=100)
     includes = esp_includes(headers)
     library = sorted(ROOT.glob("core/src/*/*.c"))
     omitted = ("window_features.c", "device_record.c")
@@ -530,7 +530,7 @@ def esp_process(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_esp32s_files_compile_for_its_core(tmp_path: Path) -> None:
     headers = tmp_path / "headers"
-    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=False)
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=False, largest=100)
     core = ("-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")
     subprocess.run(
         [

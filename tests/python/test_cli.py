@@ -659,4 +659,4 @@ def test_the_places_of_integers_say_nothing_of_real_numbers(house: Path, tmp_pat
     frames, ciphertext = tmp_path / "frames.bin", tmp_path / "reading.ct"
     frames.write_bytes(sensor.symmetric(FEATURES[0]))
     run("adapt", house / "keys", frames, "-o", ciphertext, "--ledger", tmp_path / "ledger")
-    assert "are for BFV" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
+    assert "is of CKKS" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)

@@ -100,7 +100,9 @@ def initializer(values: list[int] | list[str]) -> str:
     return "{" + ", ".join(str(value) for value in values) + "}"
 
 
-def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: bool) -> None:
+def write_headers(
+    directory: Path, n: int, name: str, *, secret: bool, public: bool, largest: float = CLIP
+) -> None:
     """Write provisioned_keys.h, with random keys of the right form, and app_model.h."""
     source = random.Random(20)
     directory.mkdir()
@@ -108,7 +110,7 @@ def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: b
         '#include "ciphermote/device.h"',
         '#include "ciphermote/keys.h"',
         f"#define CM_PROVISIONED_N {n}",
-        f"#define CM_PROVISIONED_LARGEST {CLIP}f",
+        f"#define CM_PROVISIONED_LARGEST {float(largest)}f",
         "#define CM_PROVISIONED_LOG2_SCALE 22",
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = "
         f"{initializer([source.randrange(256) for _ in range(32)])};",
