@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 from ciphermote import seal_bytes  # noqa: E402
 from ciphermote.ciphertexts import as_seal  # noqa: E402
+from ciphermote.declaration import split  # noqa: E402
 from ciphermote.decryption import decrypt  # noqa: E402
 from ciphermote.encryption import device_residues, encrypt  # noqa: E402
 from ciphermote.evaluator import Evaluator  # noqa: E402
@@ -142,7 +143,7 @@ def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places
     of = {"plain_modulus": plain_modulus, "largest": t - 1}
     frames = encrypt(message, secret, **of, places=places, counter=COUNTER)
     if kind == "seeded":
-        return frames
+        return split(frames)[1]  # a device sends no declaration
     sealed = as_seal(frames, parameters)
     if kind == "switched":
         sealed = bytes(Evaluator(parameters, plain_modulus).mod_switch(sealed))
@@ -188,7 +189,9 @@ def send_ckks(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     samples, messages = b"", []
     for _ in range(wanted["ciphertexts"]):
         message = [rng.uniform(-LARGEST, LARGEST) for _ in range(parameters.n // 2)]
-        sealed = as_seal(encrypt(message, secret, log2_scale=wanted["log2_scale"]), parameters)
+        sealed = as_seal(
+            encrypt(message, secret, largest=LARGEST, log2_scale=wanted["log2_scale"]), parameters
+        )
         found = seal_bytes.read_ciphertext(sealed, parameters)
         frames = b"".join(device_frames(found, secret.key_id or 0, COUNTER, largest=LARGEST))
         samples += struct.pack("<I", len(frames)) + frames
