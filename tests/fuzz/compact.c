@@ -8,7 +8,7 @@
 
 const size_t fuzz_choices = 5;
 
-static const uint8_t tag_key[CM_TAG_KEY_BYTES] = {1, 2, 3};
+static const uint8_t tag_key[CM_TAG_KEY_BYTES] = {1, 2, 3, [32] = 4};
 
 /* ---- reading ---- */
 

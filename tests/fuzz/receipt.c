@@ -11,7 +11,7 @@
 
 const size_t fuzz_choices = 0;
 
-static const uint8_t key[CM_TAG_KEY_BYTES] = {1, 2, 3};
+static const uint8_t key[CM_TAG_KEY_BYTES] = {1, 2, 3, [32] = 4};
 
 static void tag_receipt(uint8_t bytes[CM_RECEIPT_BYTES])
 {

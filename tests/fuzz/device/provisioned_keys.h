@@ -7,6 +7,7 @@
 #include "ciphermote/keys.h"
 
 #define CM_PROVISIONED_N 1024
+#define CM_PROVISIONED_LARGEST 100.0f
 #define CM_PROVISIONED_SECRET_KEY 1
 #define CM_PROVISIONED_PUBLIC_KEY 0
 
