@@ -119,7 +119,7 @@ static CM_NOINLINE_UNUSED bool cmi_filled_in_ternary(const uint8_t *ternary)
     return cmi_declassified(((any - 1u) >> 8 | threes) == 0);
 }
 
-#if CM_CONFIG_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET && !defined(__AVR__)
 
 /* As cmi_filled_in, for a polynomial that is stored with the constants. */
 static inline bool cmi_flash_holds_residues(const uint32_t *flash)
@@ -137,7 +137,9 @@ static inline bool cmi_secret_key_usable(const cm_secret_key *key)
     if (!key || key->key_id == 0) {
         return false;
     }
-#if CM_CONFIG_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
+    return key->transformed; /* in flash, a separate address space: not inspected */
+#elif CM_CONFIG_TRANSFORMED_SECRET
     return key->transformed && cmi_flash_holds_residues(key->transformed);
 #else
     return key->ternary && cmi_filled_in_ternary(key->ternary);
@@ -147,7 +149,7 @@ static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 /* The same at every prime of its set, which is known to be usable. */
 static inline bool cmi_secret_key_whole(const cm_secret_key *key)
 {
-#if CM_CONFIG_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET && !defined(__AVR__)
     for (unsigned i = 1; i < key->params->data_primes; i++) {
         if (!cmi_flash_holds_residues(key->transformed + ((size_t)i << key->params->log2_n))) {
             return false;
