@@ -237,7 +237,7 @@ class Ciphertext:
             )
         plain = self._plain(other, self.scale)
         known = (
-            self._known.plus_number(float(np.real(other)))
+            self._known.plus_number(float(array(other).real))
             if is_one_real(other)
             else self._known.plus_slots(largest_of(other))
         )
@@ -282,7 +282,7 @@ class Ciphertext:
     def _times(self, numbers: ArrayLike, scale: float) -> Known:
         """Of the product with numbers in the clear at this scale."""
         if is_one_real(numbers):
-            return self._known.times_rounded(float(np.real(numbers)), scale)
+            return self._known.times_rounded(float(array(numbers).real), scale)
         known = self._known.times_slots(largest_of(numbers))
         if self.largest is None or known.error is None:
             return known
@@ -299,7 +299,7 @@ class Ciphertext:
 
 def is_one_real(numbers: ArrayLike) -> bool:
     """Whether it is one real number, for all slots."""
-    given = np.asarray(numbers)
+    given = array(numbers)
     return given.ndim == 0 and given.dtype.kind != "c"
 
 
