@@ -34,7 +34,7 @@ variance_with_errors
                 of readings, from the sum of them and of their squares
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
 Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
-                KeyFileError, EngineError, GatewayError
+                KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
 
 Arrays go in and come out, and bytes go between; the modules have the rest. Importing the package loads
 nothing: each name and module brings in what it needs when it is asked for, so that ``ciphermote.parameters``
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         KeyFileError,
         MismatchError,
         ParameterError,
+        PrecisionWarning,
         ReplayError,
         ValueRangeError,
     )
@@ -89,6 +90,7 @@ __all__ = [
     "Owner",
     "ParameterError",
     "ParameterSet",
+    "PrecisionWarning",
     "Program",
     "PublicKey",
     "ReplayError",

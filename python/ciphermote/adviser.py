@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ciphermote.bounds import LARGEST_BOUND, MOST_SUMMED
 from ciphermote.errors import ParameterError
 from ciphermote.noise import SIGMA, Key, encryption_sigma, rounding_sigma, special_ratio
 from ciphermote.parameters import BUILTIN, ParameterSet
@@ -38,10 +39,8 @@ FRAME_OVERHEAD_BYTES = 44 + 4
 SEED_BYTES = {"chacha20": 32, "shake256": 64, "blake2xb": 64}
 WORKSPACE_BYTES = 704
 
-_MOST_SUMMED = 2**64
-
-_SMALLEST_SCALE = 2.0**-400
-"""A product and a rescaling take a scale of this size to 2^-860 or more, far above the smallest float."""
+_SMALLEST_SCALE = 1.0
+"""The evaluator rescales to no smaller one."""
 
 _ENCRYPTION: dict[Key, str] = {
     "symmetric": "sqrt(n/2) * 3.24 / scale",
@@ -53,13 +52,13 @@ _ENCRYPTION: dict[Key, str] = {
 class Computation:
     """What is to be computed under encryption.
 
-    magnitude: the largest |value| that a device encrypts, > 0.
+    magnitude: the largest |value| that a device encrypts, from 2^-100 to 2^100.
     max_error: the absolute error that the result may have in any slot, > 0.
     slots: numbers in one ciphertext, 1 to 8192.
     plain_products: products with plaintexts one after the other (weights of a linear layer: 1).
     ciphertext_products: products of ciphertexts one after the other (a square: 1).
     rotations: whether slots are moved or added up.
-    summed: how many fresh ciphertexts are added up, 1 to 2^64.
+    summed: how many fresh ciphertexts are added up, 1 to 2^40.
     key: what devices encrypt with.
     weight_norm: the l2 norm of the weights of the last product with a plaintext; without it every weight is
         taken to be at most 1 in magnitude.
@@ -82,13 +81,16 @@ class Computation:
     xof: str = "chacha20"
 
     def __post_init__(self) -> None:
-        for name in ("magnitude", "max_error"):
-            _require(
-                0 < getattr(self, name) < math.inf,
-                f"{option(name)} is {getattr(self, name)}: give a finite number above 0.",
-            )
+        _require(
+            1 / LARGEST_BOUND <= self.magnitude <= LARGEST_BOUND,
+            f"{option('magnitude')} is {self.magnitude}: give a finite number above 0, from 2^-100 to 2^100.",
+        )
+        _require(
+            0 < self.max_error < math.inf,
+            f"{option('max_error')} is {self.max_error}: give a finite number above 0.",
+        )
         _require(self.slots >= 1, f"{option('slots')} is {self.slots}: give at least 1.")
-        _require(1 <= self.summed <= _MOST_SUMMED, f"{option('summed')} is {self.summed}: give 1 to 2^64.")
+        _require(1 <= self.summed <= MOST_SUMMED, f"{option('summed')} is {self.summed}: give 1 to 2^40.")
         for name in ("plain_products", "ciphertext_products"):
             _require(0 <= getattr(self, name) <= 64, f"{name} is {getattr(self, name)}: give 0 to 64.")
         _require(

@@ -36,10 +36,13 @@ LARGEST_BOUND = 2.0**100
 MOST_SOURCES = 16
 """What is of more encryptions names none of them."""
 
-_MOST_SUMMED = 2**40
-_PRODUCT_BITS = 29
-"""log2(largest * scale) stays below this: 31-bit precision on devices holds no more, and readings that are
-added up need one scale. At n = 4096 the public key's noise is 2^-15 of the largest value then."""
+MOST_SUMMED = 2**40
+"""Readings in a sum."""
+
+_PRODUCT_BITS, _WIDE_PRODUCT_BITS = 29, 58
+"""log2(largest * scale) stays below the first: 31-bit precision on devices holds no more, and readings that
+are added up need one scale. At n = 4096 the public key's noise is 2^-15 of the largest value then. Values
+that 31 bits hold at no scale have 63, and stay below the second."""
 _DIGITS_TO_SAY, _DIGITS_TO_SHOW = 3, 1
 
 
@@ -76,7 +79,7 @@ class Readings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "largest", check_largest(self.largest))
-        object.__setattr__(self, "summed", whole(self.summed, "summed (--summed)", 1, _MOST_SUMMED, "2^40"))
+        object.__setattr__(self, "summed", whole(self.summed, "summed (--summed)", 1, MOST_SUMMED, "2^40"))
 
     def declared(self, largest: float | None, summed: int | None) -> Readings | None:
         """With what is given in place of what is declared; None if nothing is given."""
@@ -115,16 +118,28 @@ class Readings:
 
         ParameterError if the set has no room at any scale.
         """
-        wanted = math.ceil(_PRODUCT_BITS - math.log2(self.largest)) - 1
+        size, smallest = math.log2(self.largest), parameters.log2_scales[0]
+        bits = _PRODUCT_BITS if size + smallest < _PRODUCT_BITS else _WIDE_PRODUCT_BITS
+        wanted = math.ceil(bits - size) - 1
         room = math.floor(math.log2(parameters.data_modulus / 4 / self.largest / self.summed))
         found = min(wanted, room, parameters.log2_scales[-1])
-        if found < parameters.log2_scales[0]:
+        if found < smallest:
             raise ParameterError(
                 f"{parameters.name} has no room for sums of {self.summed:,} readings of up to "
                 f"{self.largest:g}: declare fewer (--summed), give values in a larger unit, or take a larger "
                 "set."
             )
         return found
+
+    def chosen_log2_scale(self, parameters: ParameterSet, log2_scale: int | None, largest: float) -> int:
+        """The CKKS scale of readings up to largest: as given, or log2_scale's for all readings.
+        ParameterError for one outside the set's; ValueRangeError for one without room for largest."""
+        if log2_scale is None:
+            return self.log2_scale(parameters)
+        steps = parameters.log2_scales
+        scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
+        check_room("A reading", largest, parameters, len(parameters.data_primes), 2.0**scale, 0)
+        return scale
 
     def error(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
         """The stated error of one fresh reading."""

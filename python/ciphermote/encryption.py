@@ -11,6 +11,7 @@ import contextlib
 import os
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,11 +24,19 @@ from ciphermote import _core, arguments
 from ciphermote import seal_bytes as sb
 from ciphermote.arguments import choice, instance, whole
 from ciphermote.bfv import Places
-from ciphermote.bounds import DEFAULT_READINGS, Readings, check_largest, check_room, float32_above
+from ciphermote.bounds import DEFAULT_READINGS, Readings, check_largest, float32_above
 from ciphermote.core import core_params
 from ciphermote.declaration import Declaration
-from ciphermote.errors import Error, KeyFileError, ParameterError, ValueRangeError, of_status
+from ciphermote.errors import (
+    Error,
+    KeyFileError,
+    ParameterError,
+    PrecisionWarning,
+    ValueRangeError,
+    of_status,
+)
 from ciphermote.keys import KeyStore, SecretKey, key_id_of
+from ciphermote.noise import Key
 from ciphermote.parameters import ParameterSet, batches
 from ciphermote.words import count_of
 
@@ -36,6 +45,8 @@ XOFS: dict[str, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
 _PLACES: dict[str, int] = {"slots": 1, "coefficients": 2}
 _PRECISION, _MESSAGE_BITS = 63, 58
 _DEVICE_SECRET_BYTES = 32
+_FLOAT64_BITS = 53
+_DIGITS_TO_WARN = 2
 _LARGEST_LOG2 = 100
 """No scale and modulus have room for values from 2^100 on."""
 
@@ -86,8 +97,8 @@ def encrypt(
     """Encrypt values to the frames of one ciphertext, as a device sends them, behind a declaration of their
     bound.
 
-    values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot; float64 is rounded to 31 bits
-    of the largest, float32 and int32 are taken as they are. BFV: up to n integers from 0 to t - 1 or, if
+    values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot, taken as they are (integers
+    from 2^53 on as float64 has them). BFV: up to n integers from 0 to t - 1 or, if
     any is negative, from above -t/2 to t/2.
     key: the owner's secret key (half the bytes, less noise) or public key.
     largest: the bound on |value| that is declared, and is public: choose it without looking at the values. A
@@ -101,7 +112,8 @@ def encrypt(
     xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
     counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
     nanoseconds since 1970.
-    ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
+    ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair. Warns with a
+    PrecisionWarning where noise leaves fewer than two digits of the largest number that is given.
     """
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     modulus = arguments.modulus(plain_modulus)
@@ -119,7 +131,25 @@ def encrypt(
         xof=xof,
     )
     assert key.key_id is not None
+    if not modulus:
+        _warn_of_noise(values, key, replace(key.readings, largest=bound), log2_scale)
     return Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes() + frames
+
+
+def _warn_of_noise(
+    values: ArrayLike, key: SecretKey | PublicKey, readings: Readings, log2_scale: int | None
+) -> None:
+    kind: Key = "symmetric" if isinstance(key, SecretKey) else "asymmetric"
+    error = readings.error(key.parameters, kind, log2_scale)
+    most = float(np.abs(arguments.array(values)).max())
+    if 0 < most < error * 10**_DIGITS_TO_WARN:
+        warnings.warn(
+            f"Numbers of at most {most:g} in magnitude are encrypted with an error of up to {error:.2g}: "
+            "declare a smaller largest value if that is true (--largest; in Python, largest), or smaller "
+            f"sums when you make keys (--summed), or take a larger set than {key.parameters.name}.",
+            PrecisionWarning,
+            stacklevel=3,
+        )
 
 
 def declared_bound(largest: float | None, readings: Readings, plain_modulus: int) -> float:
@@ -171,13 +201,7 @@ def encrypt_on(
             return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
     if places is not None:
         raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
-    if log2_scale is None:
-        scale = replace(key.readings, largest=bound).log2_scale(key.parameters)
-    else:
-        steps = key.parameters.log2_scales
-        scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
-    primes = len(key.parameters.data_primes)
-    check_room("A reading", bound, key.parameters, primes, 2.0**scale, 0)
+    scale = replace(key.readings, largest=bound).chosen_log2_scale(key.parameters, log2_scale, bound)
     _check_within(_one_dimension(values, "fiuc", "real or complex numbers"), bound)
     numbers, exponent, is_complex = _numbers(values)
     reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames", float32_above(bound))
@@ -288,7 +312,10 @@ def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
 
 
 def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
-    """(float32 or int32 [count], complex ones as pairs; exponent: of the unit of integers; complex)"""
+    """(float32, int32 or int64 [count], complex ones as pairs; exponent: of the unit of integers; complex)
+
+    Exact, but for what is below 2^-53 of the largest number, or 2^-128.
+    """
     given = _one_dimension(values, "fiuc", "real or complex numbers")
     is_complex = given.dtype.kind == "c"
     if is_complex:
@@ -301,8 +328,8 @@ def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
     _, bits = np.frexp(np.abs(reals).max())
     if bits > _LARGEST_LOG2:
         raise ValueRangeError("A value is too large for any scale and modulus: give values in a larger unit.")
-    exponent = max(int(bits) - 30, -128)
-    return np.rint(np.ldexp(reals, -exponent)).astype(np.int32), exponent, is_complex
+    exponent = max(int(bits) - _FLOAT64_BITS, -128)
+    return np.rint(np.ldexp(reals, -exponent)).astype(np.int64), exponent, is_complex
 
 
 def _integers(values: ArrayLike) -> NDArray[Any]:

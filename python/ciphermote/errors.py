@@ -20,6 +20,10 @@ class Error(Exception):
     status: str | None = None
 
 
+class PrecisionWarning(UserWarning):
+    """Of numbers that are encrypted, of which noise leaves little to read."""
+
+
 class ParameterError(Error):
     """A parameter set, scale or computation that is invalid, insecure or impossible."""
 

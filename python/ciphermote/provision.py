@@ -156,15 +156,17 @@ def provision(
     plain_moduli: Sequence[int] = (),
     identity: Identity | None = None,
     largest: float | None = None,
+    log2_scale: int | None = None,
 ) -> Provision:
     """Draw a new device's secret and take the keys it shall have. largest: the bound on |value| that is
-    declared for it; None: the one that the keys declare, which it may not exceed. KeyFileError if a key
-    cannot be read, or none is asked for; ParameterError for a plain modulus without slots, or such a
-    largest."""
+    declared for it; None: the one that the keys declare, which it may not exceed. log2_scale: of CKKS's
+    readings; None: what suits the keys' readings. KeyFileError if a key cannot be read, or none is asked for;
+    ParameterError for a plain modulus without slots, such a largest, or a scale without room for it."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
     check_plain_moduli(plain_moduli, parameters)
+    bound = keys.readings.of_device(largest)
     return Provision(
         parameters,
         keys.key_id,
@@ -173,8 +175,8 @@ def provision(
         device_residues(keys.public_key()) if public else None,
         tuple(plain_moduli),
         identity,
-        keys.readings.of_device(largest),
-        keys.readings.log2_scale(parameters),
+        bound,
+        keys.readings.chosen_log2_scale(parameters, log2_scale, bound),
     )
 
 

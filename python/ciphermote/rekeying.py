@@ -55,16 +55,18 @@ class DeviceKeys:
         plain_moduli: Sequence[int] = (),
         identity: Identity | None = None,
         largest: float | None = None,
+        log2_scale: int | None = None,
     ) -> Provision:
         """What the device gets, with a new device secret. largest: the bound on |value| that is declared for
-        it; None: the owner's, which it may not exceed. ParameterError for such a largest, or a modulus
-        without slots."""
+        it; None: the owner's, which it may not exceed. log2_scale: of CKKS's readings; None: what suits the
+        owner's. ParameterError for such a largest, a scale without room for it, or a modulus without
+        slots."""
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
         bound = self.secret_key.readings.of_device(largest)
         secret, moduli = new_device_secret(), tuple(plain_moduli)
-        scale = self.secret_key.readings.log2_scale(parameters)
+        scale = self.secret_key.readings.chosen_log2_scale(parameters, log2_scale, bound)
         return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity, bound, scale)
 
 

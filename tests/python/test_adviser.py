@@ -354,11 +354,12 @@ def test_what_no_set_has_primes_for_is_refused_at_once(monkeypatch: pytest.Monke
     [
         {"magnitude": 0},
         {"magnitude": math.nan},
+        {"magnitude": 2.0**101},
         {"max_error": -1},
         {"max_error": math.inf},
         {"slots": 0},
         {"summed": 0},
-        {"summed": 2**64 + 1},
+        {"summed": 2**40 + 1},
         {"plain_products": -1},
         {"ciphertext_products": 65},
         {"key": "none"},

@@ -103,7 +103,8 @@ def advise(
         )
         advice = advise_real(computation)
         _print_advice(advice)
-        _print_commands(computation, advice.parameters.name, f"--log2-scale {advice.log2_scale}")
+        scale = f"--log2-scale {advice.log2_scale}"
+        _print_commands(computation, advice.parameters.name, device=scale, numbers=scale)
         return
     _refuse_given(
         {
@@ -134,7 +135,12 @@ def advise(
     _print_exact(exact)
     places = "slots" if exact.batched else "coefficients"
     modulus = f"--plain-modulus {exact.plain_modulus}"
-    _print_commands(integers, exact.parameters.name, f"{modulus} --as {places}")
+    _print_commands(
+        integers,
+        exact.parameters.name,
+        device=modulus if exact.batched else "",
+        numbers=f"{modulus} --as {places}",
+    )
     _print_compact(integers, exact.frame_bytes)
 
 
@@ -212,8 +218,10 @@ def _print(rows: Sequence[tuple[str, str]], advice: Advice | ExactAdvice) -> Non
         say(f"- {sentence}")
 
 
-def _print_commands(computation: Computation | ExactComputation, parameters: str, options: str) -> None:
-    """What makes such keys, and what encrypts with them: for a device, and from numbers."""
+def _print_commands(
+    computation: Computation | ExactComputation, parameters: str, *, device: str, numbers: str
+) -> None:
+    """What makes such keys, and what encrypts with them, with options: for a device, and from numbers."""
     key, steps = computation.key, ""
     if computation.rotations:
         steps = ",".join(str(1 << i) for i in range((computation.slots - 1).bit_length())) or "1"
@@ -222,13 +230,13 @@ def _print_commands(computation: Computation | ExactComputation, parameters: str
     for what, command in (
         (
             "The owner makes keys",
-            f"keygen keys --params {parameters} --largest {computation.magnitude:g} --summed "
+            f"keygen keys --params {parameters} --largest {computation.magnitude} --summed "
             f"{computation.summed}{steps} --public-to keys-public",
         ),
-        ("A device gets them", f"provision keys -o provisioned_keys.h --key {key}"),
+        ("A device gets them", f"provision keys -o provisioned_keys.h --key {key} {device}".rstrip()),
         (
             "Or numbers in a file are encrypted",
-            f"encrypt {keys} values.txt -o frames.bin --key {key} {options}",
+            f"encrypt {keys} values.txt -o frames.bin --key {key} {numbers}",
         ),
     ):
         say(f"{what}:")

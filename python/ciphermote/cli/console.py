@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 
 import typer
@@ -29,6 +30,17 @@ def say(text: str) -> None:
 
 def note(text: str) -> None:
     Console(stderr=True).print(plain(f"note: {text}"), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """The first warning, and how many more there are."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    if caught:
+        more = f" ({len(caught)} readings are like this)" if len(caught) > 1 else ""
+        note(f"{caught[0].message}{more}")
 
 
 def fail(sentence: str) -> None:

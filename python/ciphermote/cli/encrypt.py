@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ciphermote.cli.console import say
+from ciphermote.cli.console import say, warnings_as_notes
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
 from ciphermote.errors import about
@@ -103,19 +103,20 @@ def encrypt(
     lines = read_values(values, rows=rows)
     readings = lines if rows else [np.concatenate(lines)]
     frames = []
-    for row, reading in enumerate(readings, 1):
-        with about(f"{values}, row {row}" if rows else values):
-            frames.append(
-                encryption.encrypt(
-                    reading,
-                    given,
-                    largest=largest,
-                    log2_scale=log2_scale,
-                    plain_modulus=plain_modulus,
-                    places=places_of(places),
-                    xof=xof.value,
+    with warnings_as_notes():
+        for row, reading in enumerate(readings, 1):
+            with about(f"{values}, row {row}" if rows else values):
+                frames.append(
+                    encryption.encrypt(
+                        reading,
+                        given,
+                        largest=largest,
+                        log2_scale=log2_scale,
+                        plain_modulus=plain_modulus,
+                        places=places_of(places),
+                        xof=xof.value,
+                    )
                 )
-            )
     write(output, b"".join(frames), _FRAMES)
     what = f"{count_of(len(readings), 'reading')} of {count_of(len(readings[0]), 'number')}"
     if len(lines) > len(readings):

@@ -75,6 +75,13 @@ def provision(
             "(default: the keys'). CM_PROVISIONED_LARGEST in the header."
         ),
     ] = None,
+    log2_scale: Annotated[
+        int | None,
+        typer.Option(
+            help="CKKS: log2 of the scale that the device encrypts at (default: what suits the readings that "
+            "the keys declare). CM_PROVISIONED_LOG2_SCALE in the header."
+        ),
+    ] = None,
     own_key: Annotated[
         Path | None,
         typer.Option(
@@ -105,6 +112,8 @@ def provision(
     from ciphermote.keys import KeyStore
     from ciphermote.rekeying import DeviceKeys
 
+    if log2_scale is not None and form is not BlobFormat.HEADER:
+        raise ParameterError("--log2-scale is for --format header: blobs hold no scale.")
     if plain_modulus and form is not BlobFormat.HEADER:
         raise ParameterError("--plain-modulus is for --format header: blobs hold no roots.")
     if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
@@ -134,10 +143,11 @@ def provision(
             public=key is not DeviceKey.SYMMETRIC,
             plain_moduli=plain_modulus or (),
             largest=largest,
+            log2_scale=log2_scale,
         )
     else:
         device = DeviceKeys.make(store.secret())
-        given = device.provision(plain_modulus or (), largest=largest)
+        given = device.provision(plain_modulus or (), largest=largest, log2_scale=log2_scale)
         write(own_key, device.rekey_key, REKEY_KEY)
     if primes:
         output.mkdir(parents=True, exist_ok=True, mode=0o700)
