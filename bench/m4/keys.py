@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import ciphermote_testing as testing
 import numpy as np
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
+from ciphermote.bounds import DEFAULT_READINGS
 from ciphermote.core import core_params
 from ciphermote.files import write_atomically
 from ciphermote.keys import SecretKey
@@ -43,7 +44,8 @@ def provisioned_header(parameters: ParameterSet) -> str:
     """provisioned_keys.h as `ciphermote provision --key both` writes it."""
     ternary = _core.secret_key_generate(core_params(parameters), SECRET_SEED)
     secret = SecretKey(parameters, ternary, KEY_ID)
-    return to_c_header(Provision(parameters, KEY_ID, SECRET_SEED, secret, public_key(parameters, ternary)))
+    device = Provision(parameters, KEY_ID, SECRET_SEED, secret, public_key(parameters, ternary))
+    return to_c_header(replace(device, log2_scale=DEFAULT_READINGS.log2_scale(parameters)))
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -24,3 +25,9 @@ def test_the_readme_names_the_flags_of_its_rows(preset: str) -> None:
 
 def test_the_readme_names_what_leaves_unused_code_out() -> None:
     assert f"`{' '.join((*user.SECTIONS, user.COLLECT))}`" in README
+
+
+def test_the_bench_provisions_what_the_readme_uses() -> None:
+    used = set(re.findall(r"\bCM_PROVISIONED_\w+", user.sensor("symmetric")))
+    defined = re.findall(r"^#define (\w+)", user.provisioned_header(user.PARAMETERS), re.MULTILINE)
+    assert used and used <= set(defined)
