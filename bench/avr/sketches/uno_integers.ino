@@ -51,7 +51,7 @@ void setup()
 
 void loop()
 {
-    const cm_bfv_reader values = {value, nullptr, CM_PROVISIONED_N, 40961, 40960};
+    static const cm_bfv_reader values = {value, nullptr, CM_PROVISIONED_N, 40961, 40960};
 #if TAGGED
     sender.window = CM_NEW_WINDOW;
 #endif

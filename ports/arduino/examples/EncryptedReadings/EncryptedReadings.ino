@@ -58,7 +58,7 @@ void loop()
         readings[hour] = analogRead(A0);
         delay(100); /* stands for an hour */
     }
-    const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS, LARGEST};
+    static const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS, LARGEST};
 #if CM_PROVISIONED_TAGGED
     sender.window = CM_NEW_WINDOW; /* these are new readings, not the last ones once more */
 #endif
