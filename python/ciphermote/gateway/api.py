@@ -611,7 +611,11 @@ def readyz(gateway: TheGateway) -> Response:
     return JSONResponse({"ready": reason is None, "reason": reason}, status_code=503 if reason else 200)
 
 
-@health.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@health.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, 401: PROBLEMS[401], 403: PROBLEMS[403]},
+)
 def metrics(gateway: TheGateway, operator: _Operator) -> Response:
     """For Prometheus, with an operator's token."""
     gateway.ready()

@@ -13,6 +13,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
+    StrictInt,
     StringConstraints,
     TypeAdapter,
     model_validator,
@@ -34,9 +36,11 @@ KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 def _digits(value: Any) -> Any:
     """Text that stands for an integer, as names in JSON and parts of paths do: each has one spelling, so that
     no two names are one number."""
-    if isinstance(value, str) and not (number_text.is_natural(value) and str(int(value)) == value):
+    if not isinstance(value, str):
+        return value
+    if not (number_text.is_natural(value) and str(int(value)) == value):
         raise ValueError("write the number in digits, without leading zeros")
-    return value
+    return int(value)
 
 
 Digits = BeforeValidator(_digits)
@@ -46,10 +50,13 @@ Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 _TAG_KEY = r"^[0-9a-f]{96}$"
 
 
-class Model(BaseModel):
-    """Nothing that is not known is let pass."""
+Run = Annotated[tuple[StrictInt, StrictInt], Strict(False)]  # JSON has lists alone
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+class Model(BaseModel):
+    """Refuses fields that are not known, and values of another type than the field's: true is no number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class FullFleet(Model):
@@ -92,7 +99,7 @@ class CompactFleet(Model):
     lane: Literal["compact"] = "compact"
     set: str
     key_id: KeyId
-    positions: Annotated[list[tuple[int, int]], Field(min_length=1, max_length=4096)]
+    positions: Annotated[list[Run], Field(min_length=1, max_length=4096)]
     windows_per_hour: Annotated[int, Field(ge=1, le=3_600_000)] = 36_000
 
     @model_validator(mode="after")
