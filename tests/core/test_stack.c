@@ -44,9 +44,16 @@
 #include "secret_key.h"
 #include "wire/tag.h"
 
+/* A preset's own depth, with its own tiles. */
+#if BARE && CM_CONFIG_PRESET != CM_CONFIG_PRESET_NONE && !defined(CM_TEST_LOG2_TILES)
+#define WIPES_AS_PRESET \
+    (CM_CONFIG_WIPE_STACK_BYTES >= (CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY ? 896 : 3072))
+#else
+#define WIPES_AS_PRESET 0
+#endif
 /* How deep polynomials of any tiles need it, and eighths of one at 31 bits on cores of 32 bits, without
    sessions: the micro:bit's port. */
-#define WIPES_WHOLE (CM_CONFIG_WIPE_STACK_BYTES >= 4096)
+#define WIPES_WHOLE (CM_CONFIG_WIPE_STACK_BYTES >= 4096 || WIPES_AS_PRESET)
 #define WIPES_EIGHTHS \
     (CM_CONFIG_WIPE_STACK_BYTES >= 744 && BARE && BUILD_LOG2_TILES == 3 && !CM_CONFIG_PRECISION_63)
 

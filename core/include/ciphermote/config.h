@@ -180,21 +180,20 @@
 /*
  * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they
  *                      return. Default: 4096 without a preset and where pointers have 64 bits, 224 on AVR,
- *                      else 640. Tests show that 4096 leaves nothing there and on RISC-V of 32 bits, nor 744
- *                      on that with eighths of a polynomial at 31 bits; elsewhere nothing is tested, so leave
- *                      some bytes more. With a preset on Cortex-M and RISC-V, 640 leaves up to 120 bytes of
- *                      the deepest calls with eighths, and more with larger tiles: raise it where the stack
- *                      has room.
+ *                      896 with CM_CONFIG_PRESET_TINY, 3072 with the other presets. Tests show that these
+ *                      leave nothing there on x86-64 and on RISC-V of 32 bits, nor 744 with eighths of a
+ *                      polynomial at 31 bits; elsewhere nothing is tested.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
-#if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
-#define CM_CONFIG_WIPE_STACK_BYTES 4096
-#elif defined(__AVR__)
+#if defined(__AVR__)
 #define CM_CONFIG_WIPE_STACK_BYTES 224
-#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_NONE
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_NONE || \
+    (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4)
 #define CM_CONFIG_WIPE_STACK_BYTES 4096
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
+#define CM_CONFIG_WIPE_STACK_BYTES 896
 #else
-#define CM_CONFIG_WIPE_STACK_BYTES 640
+#define CM_CONFIG_WIPE_STACK_BYTES 3072
 #endif
 #endif
 

@@ -13,7 +13,7 @@ void cmi_wipe(void *memory, size_t bytes);
 
 /*
  * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. It
- * reaches as deep as they did (CM_CONFIG_WIPE_STACK_BYTES), and so uses no stack that was not used before.
+ * reaches as deep as the deepest of them did (CM_CONFIG_WIPE_STACK_BYTES).
  */
 void cmi_wipe_stack(void);
 
