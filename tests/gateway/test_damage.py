@@ -219,6 +219,20 @@ def test_a_garbled_page_ends_readiness(tmp_path: Path) -> None:
     assert done.exit_code == 1 and "database is damaged" in done.stdout
 
 
+def test_verify_makes_no_wrapping_key(tmp_path: Path) -> None:
+    """A new one would let a gateway start whose devices' tag keys nobody can open."""
+    data = tmp_path / "data"
+
+    async def what(site: Site) -> None:
+        await full_fleet(site)
+
+    on_site(data, what)
+    (data / "wrap.key").unlink()
+    with pytest.raises(KeyFileError, match=r"has no wrap\.key.* restore it together with its secrets"):
+        list(verify(data))
+    assert not (data / "wrap.key").exists()
+
+
 @pytest.mark.parametrize("left", ["segments", "objects", "wrap.key", "owner.token"])
 def test_a_lost_database_begins_no_new_gateway(tmp_path: Path, left: str) -> None:
     """Over old segments, with new tokens in the place of those that owners have."""

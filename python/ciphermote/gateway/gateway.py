@@ -39,7 +39,7 @@ from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.verifying import Scrubber
-from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.gateway.wrapping import Wrapper, make_wrap_key
 
 FIRST_TENANT = "home"
 _LOCK_SECONDS = 5.0
@@ -77,6 +77,7 @@ class Gateway:
         self.database = Database(folder / DATABASE_FILE)
         self.metrics = Metrics()
         self._check_wrap_key(folder / WRAP_KEY_FILE)
+        make_wrap_key(folder / WRAP_KEY_FILE)
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
         self.objects = Objects(folder / OBJECTS)
         self.access = Access(self.database)

@@ -41,10 +41,15 @@ class Damage(NamedTuple):
 
 def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Iterator[Damage]:
     """All the damage in a gateway's directory, which it may be using meanwhile. read: is told of bytes as
-    they are read. KeyFileError if there is no gateway."""
+    they are read. Changes nothing. KeyFileError if there is no gateway, or its wrapping key is not there."""
     path = folder / DATABASE_FILE
     if not path.is_file():
         raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
+    if not (folder / WRAP_KEY_FILE).exists():
+        raise KeyFileError(
+            f"{folder} has no {WRAP_KEY_FILE}, without which no window can be checked: if it is a backup, "
+            "restore it together with its secrets (`ciphermote gateway restore`) and verify the result."
+        )
     with contextlib.closing(connect(path)) as database:
         damaged = database_damage(database)
         yield from damaged

@@ -22,12 +22,17 @@ _KEY_BYTES = 32
 _NONCE_BYTES = 12
 
 
+def make_wrap_key(path: Path) -> None:
+    """Write a new key, unless there is one."""
+    if not path.exists():
+        write_atomically(path, os.urandom(_KEY_BYTES), 0o600)
+
+
 class Wrapper:
-    """Wraps and unwraps, under the key in a file, which is made if there is none."""
+    """Wraps and unwraps under the key in a file. KeyFileError if it cannot be read: only a gateway's first
+    start makes one (make_wrap_key), because a new key in a lost one's place opens nothing."""
 
     def __init__(self, path: Path) -> None:
-        if not path.exists():
-            write_atomically(path, os.urandom(_KEY_BYTES), 0o600)
         key = read_secret_file(path, "restore it from a backup: without it no frame can be checked")
         if len(key) != _KEY_BYTES:
             raise KeyFileError(f"{path} has {len(key)} bytes instead of {_KEY_BYTES}: restore a backup.")
