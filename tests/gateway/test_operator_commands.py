@@ -200,6 +200,15 @@ def test_a_token_that_cannot_be_written_is_not_made_or_is_revoked(
         assert made.state == "revoked"
 
 
+def test_a_new_tenants_token_replaces_no_other(server: Server, tmp_path: Path) -> None:
+    output = tmp_path / "first.token"
+    done(server, "tenant", "create", "first", "-o", str(output))
+    before = output.read_bytes()
+    assert "holds another token" in failed(server, "tenant", "create", "second", "-o", str(output))
+    assert output.read_bytes() == before
+    assert "second" not in {each["name"] for each in answered(server, "tenant", "list")["items"]}
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

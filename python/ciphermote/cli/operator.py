@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.files import FileKind, check_target, read, write
-from ciphermote.errors import Error, ParameterError
+from ciphermote.errors import Error, KeyFileError, ParameterError
 from ciphermote.number_text import is_natural
 from ciphermote.words import how_to_install
 
@@ -272,6 +272,8 @@ def create_tenant(
         ciphermote operator tenant create acme -o acme.token --devices 500
     """
     check_target(output, _TOKEN)
+    if output.exists():  # a new tenant's token replaces nobody's
+        raise KeyFileError(f"{output} holds another token, which would be lost: name another file.")
     with context.obj() as client:
         quotas = _quotas(devices=devices, bytes=_bytes(size), fleets=fleets, streams=streams, jobs=jobs)
         made = client.create_tenant(tenant, quotas)
