@@ -99,8 +99,8 @@ def serve(
     settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20, segment << 20)
     _check_address(host, port)
     configure()
-    say(f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}.")
-    uvloop.run(run(settings))
+    ready = f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}."
+    uvloop.run(run(settings, lambda: say(ready)))
 
 
 def _check_address(host: str, port: int) -> None:

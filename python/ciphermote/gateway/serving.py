@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,8 +41,9 @@ _STOP_SECONDS = 10
 _RESTART_SECONDS = 0.5
 
 
-async def serve(settings: Settings) -> None:
-    """Until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back."""
+async def serve(settings: Settings, ready: Callable[[], None]) -> None:
+    """Run until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back. ready
+    is called once the directory is this gateway's and it begins to listen."""
     gateway = Gateway(settings)
     certificate, key = _certificate(gateway)
     gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
@@ -57,6 +59,7 @@ async def serve(settings: Settings) -> None:
     if settings.broker is not None and gate is not None:
         subscriber = Subscriber(gateway, settings.broker, broker_trust(settings.broker, certificate), gate)
         tasks.append(asyncio.create_task(subscriber.run()))
+    ready()
     log.info("serving", host=settings.host, port=settings.port, data=str(settings.data))
 
     loop = asyncio.get_running_loop()
