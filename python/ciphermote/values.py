@@ -23,6 +23,8 @@ from ciphermote.words import count_of
 
 MOST_VALUES_BYTES = 1 << 26
 _STDIN = Path("-")
+_ZIP = b"PK\x03\x04"
+_SEPARATOR = re.compile(r" *[,\t] *| +")
 
 
 def read_values(path: Path, *, rows: bool = False) -> list[NDArray[Any]]:
@@ -32,12 +34,17 @@ def read_values(path: Path, *, rows: bool = False) -> list[NDArray[Any]]:
     something else is there.
     """
     try:
-        with about("standard input" if path == _STDIN else path):
+        with about(name_of(path)):
             if path == _STDIN:
                 return parse_values(_bounded(sys.stdin.buffer), rows=rows)
             return parse_values(read_bounded(path, MOST_VALUES_BYTES), rows=rows)
     except OSError as error:
         raise ValueRangeError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def name_of(path: Path) -> Path | str:
+    """What messages call a file of numbers."""
+    return "standard input" if path == _STDIN else path
 
 
 def _bounded(stream: IO[bytes]) -> bytes:
@@ -51,6 +58,10 @@ def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
     """As read_values, of a file's content."""
     if content.startswith(npy.MAGIC):
         return list(np.atleast_2d(_npy(content)))
+    if content.startswith(_ZIP):
+        raise ValueRangeError(
+            "The values are in a .npz or another archive: save one array as .npy, with numpy.save."
+        )
     lines = _text(content).rstrip(" \r\n").splitlines()
     if not lines:
         raise ValueRangeError("There are no numbers: give some, separated by commas, spaces or newlines.")
@@ -71,7 +82,14 @@ def _numbers(text: str, line: int) -> list[int | float]:
             f"Line {line} has a semicolon: separate numbers by commas, spaces or newlines, and write their "
             "fractions with a dot."
         )
-    words = re.split(r" *[,\t] *| +", text.strip(" \r"))
+    text = text.strip(" \r")
+    between = set(_SEPARATOR.findall(text))
+    if any("," in each for each in between) and any("," not in each for each in between):  # 21,5 3,4
+        raise ValueRangeError(
+            f"Line {line} has numbers both with and without a comma between them: separate all by commas or "
+            "none, and write their fractions with a dot."
+        )
+    words = _SEPARATOR.split(text)
     return [_number(word, line, column) for column, word in enumerate(words, 1)]
 
 

@@ -156,6 +156,8 @@ def test_no_score_of_a_plan_outgrows_it_and_a_bit_is_left_above_it(name: str) ->
         ("21\n\n5\n", "Line 2, column 1 is empty"),
         ("1;2", "semicolon"),
         ("1,5;2,5", "semicolon"),
+        ("21,5 3,4", "Line 1 has numbers both with and without a comma"),
+        ("1\n21,5 3", "Line 2 has numbers both with and without a comma"),
         ("1,2\n3,x", r"'x' \(line 2, column 2\)"),
     ],
 )
@@ -163,6 +165,19 @@ def test_a_missing_cell_moves_nothing_to_another_slot(text: str, words: str) -> 
     for rows in (False, True):
         with pytest.raises(ValueRangeError, match=words):
             parse_values(text.encode(), rows=rows)
+
+
+def test_an_archive_of_arrays_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", np.arange(3.0))
+    with pytest.raises(ValueRangeError, match=r"in a \.npz .*: save one array as \.npy"):
+        parse_values((tmp_path / "x.npz").read_bytes())
+
+
+def test_standard_input_is_called_that(run: Run, owner: Owner, tmp_path: Path) -> None:
+    owner.save(tmp_path / "keys")
+    command = ("encrypt", tmp_path / "keys", "-", "-o", tmp_path / "frames.bin")
+    for given in ("nan\n", "x\n", "101\n"):
+        assert run(*command, code=1, given=given).startswith("error: standard input: ")
 
 
 def test_rows_have_one_length() -> None:

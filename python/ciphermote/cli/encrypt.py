@@ -94,7 +94,7 @@ def encrypt(
 
     from ciphermote import encryption
     from ciphermote.keys import KeyStore
-    from ciphermote.values import read_values
+    from ciphermote.values import name_of, read_values
 
     check_target(output, _FRAMES)
     store = KeyStore.open(keys)
@@ -105,7 +105,7 @@ def encrypt(
     frames = []
     with warnings_as_notes():
         for row, reading in enumerate(readings, 1):
-            with about(f"{values}, row {row}" if rows else values):
+            with about(f"{name_of(values)}, row {row}" if rows else name_of(values)):
                 frames.append(
                     encryption.encrypt(
                         reading,
