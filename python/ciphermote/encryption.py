@@ -144,9 +144,10 @@ def _warn_of_noise(
     most = float(np.abs(arguments.array(values)).max())
     if 0 < most < error * 10**_DIGITS_TO_WARN:
         warnings.warn(
-            f"Numbers of at most {most:g} in magnitude are encrypted with an error of up to {error:.2g}: "
-            "declare a smaller largest value if that is true (--largest; in Python, largest), or smaller "
-            f"sums when you make keys (--summed), or take a larger set than {key.parameters.name}.",
+            f"Noise leaves fewer than {_DIGITS_TO_WARN} digits of these numbers, each of which may be off by "
+            f"{error:.2g}: declare a smaller largest value if none is beyond it (--largest; in Python, "
+            "largest), or smaller sums when you make keys (--summed), or take a larger set than "
+            f"{key.parameters.name}.",  # the same for all readings: Python shows it once
             PrecisionWarning,
             stacklevel=3,
         )
@@ -304,10 +305,15 @@ class _Counter:
 
 def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
     found = arguments.array(values, ValueRangeError)
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in kinds:
+    if found.ndim != 1:
         raise ValueRangeError(
-            f"Values are an array [count] of {what}, not {found.dtype} {list(found.shape)}: give one or more."
+            f"The values are of shape {list(found.shape)}: give an array of one dimension, a number for each "
+            "slot."
         )
+    if found.size == 0:
+        raise ValueRangeError("There are no values: give at least one.")
+    if found.dtype.kind not in kinds:
+        raise ValueRangeError(f"The values are of type {found.dtype}: give {what}.")
     return found
 
 

@@ -151,6 +151,11 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
         ([1.0], {"log2_scale": 60}, "1.0 (number 1) times the scale 2^60 is not below 2^58"),
         ([1.0] * 2049, {}, "2,049 numbers are given, and a ciphertext of n4096_q26x3_p27 holds 2048"),
         ([1.0], {"log2_scale": 80}, "give a whole number from 1 to 60"),
+        (21.5, {}, "of shape []: give an array of one dimension"),
+        ([[1, 2], [3, 4]], {}, "of shape [2, 2]: give an array of one dimension"),
+        ([], {}, "There are no values: give at least one"),
+        (["21.5"], {}, "of type <U4: give real or complex numbers"),
+        ([21.5], {"plain_modulus": 40961}, "of type float64: give integers"),
         ([1], {"plain_modulus": 1000, "places": "slots"}, "The plain modulus 1000 has no slots at n = 4096"),
     ],
 )

@@ -46,7 +46,7 @@ def test_values_beyond_31_bits_have_a_scale() -> None:
 
 def test_numbers_that_noise_nearly_hides_are_warned_of() -> None:
     own = Owner.generate(relin=False)
-    with pytest.warns(PrecisionWarning, match="Numbers of at most 0.001 .* smaller largest value") as caught:
+    with pytest.warns(PrecisionWarning, match="fewer than 2 digits .* smaller largest value") as caught:
         frames = encrypt([0.001, -0.0005], own.public_key)
     assert caught[0].filename == __file__
     found = own.decrypt_with_errors(frames)
@@ -63,6 +63,16 @@ def test_numbers_that_noise_nearly_hides_are_warned_of() -> None:
             encrypt(values, key, **options)  # type: ignore[arg-type]
 
 
+def test_many_readings_are_warned_of_once() -> None:
+    """And no warning tells a value."""
+    own = Owner.generate(relin=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for value in (0.0012345, 0.0023456, 0.0034567):
+            encrypt([value], own.public_key)
+    assert len(caught) == 1 and "0.00" not in str(caught[0].message)
+
+
 def test_the_command_notes_it_once(tmp_path: Path) -> None:
     keys, text = tmp_path / "keys", tmp_path / "values.txt"
     Owner.generate(relin=False).save(keys)
@@ -70,7 +80,7 @@ def test_the_command_notes_it_once(tmp_path: Path) -> None:
     command = ["encrypt", str(keys), str(text), "-o", str(tmp_path / "frames.bin")]
     result = CliRunner().invoke(app, [*command, "--rows"])
     assert result.exit_code == 0 and result.stderr.count("note:") == 1
-    assert "at most 0.002" in result.stderr and "2 readings are like this" in result.stderr
+    assert "fewer than 2 digits" in result.stderr and "2 readings are like this" in result.stderr
     result = CliRunner().invoke(app, [*command, "--rows", "--largest", "90", "--key", "symmetric"])
     assert result.exit_code == 0 and result.stderr.count("note:") == 1
     text.write_text("90 80\n")
