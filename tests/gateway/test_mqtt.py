@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import pwd
 import queue
 import sqlite3
 import threading
@@ -70,6 +72,12 @@ def test_the_receipt_comes_to_the_response_topic(here: Site) -> None:
     assert (found.topic, found.status, found.correlation) == (f"{station.down}/receipts", "receipt", b"first")
     assert receipt(device, found.payload).verdict == Verdict.COUNTS
     station.leave()
+
+
+def test_started_by_root_the_broker_becomes_the_gateways_user(here: Site) -> None:
+    """Who may read its certificate's key; otherwise it would become mosquitto, who may not."""
+    text = (here.server.data / "mosquitto/mosquitto.conf").read_text()
+    assert f"user {pwd.getpwuid(os.geteuid()).pw_name}\n" in text.splitlines(keepends=True)
 
 
 def test_each_frame_is_answered(here: Site) -> None:

@@ -162,13 +162,9 @@ class Broker:
     def start(self) -> Broker:
         folder = self.data / "mosquitto"
         wait_until((folder / "mosquitto.conf").exists, "the broker's files")
-        configuration = (folder / "mosquitto.conf").read_text()
-        own = self.data.parent / "mosquitto.conf"
-        user = "user root\n" if os.geteuid() == 0 else ""  # who may read the gateway's files
-        own.write_text(configuration + user)
         with (self.data.parent / "mosquitto.log").open("ab") as log:
             self.process = subprocess.Popen(
-                (_mosquitto(), "-c", str(own)), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                (_mosquitto(), "-c", str(folder / "mosquitto.conf")), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         wait_until(self._listens, "the broker")
         return self

@@ -8,7 +8,10 @@ publishes to ciphermote/USER/up, and is answered under ciphermote/USER/down. Who
 
 from __future__ import annotations
 
+import os
+import pwd
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from ciphermote.files import write_atomically
@@ -40,6 +43,10 @@ max_queued_messages 20000
 max_queued_bytes 536870912
 persistence false
 """
+_USER = """\
+# Started by root, Mosquitto becomes the gateway's user, who may read these files.
+user {user}
+"""
 
 
 class BrokerFiles:
@@ -66,4 +73,6 @@ class BrokerFiles:
             certificate=certificate.absolute(),
             key=key.absolute(),
         )
+        with suppress(KeyError):  # a container's user may have no name: then root does not start Mosquitto
+            text += _USER.format(user=pwd.getpwuid(os.geteuid()).pw_name)
         write_atomically(self._folder / CONFIGURATION_FILE, text.encode(), 0o600)
