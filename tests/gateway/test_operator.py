@@ -217,6 +217,7 @@ def test_tokens_are_refused_by_name(server: Server, operator: OperatorClient) ->
         assert refusal(error) == (422, "past")
     asked = {"scope": "owner", "expires": 1}
     refused(owner.post("/v1/tokens", json=asked), 422, "past")
+    assert owner.get("/v1/operator/tenants").json()["detail"] == "The token is an owner's: use an operator's."
     operator.revoke_token(token.id)
     for change in (lambda: operator.revoke_token(token.id), lambda: operator.renew_token(token.id, None)):
         with pytest.raises(GatewayError) as error:

@@ -219,6 +219,8 @@ def test_a_new_tenants_token_replaces_no_other(server: Server, tmp_path: Path) -
         (("fleet", "retention", "set", "home", "f"), "--days or --forever"),
         (("fleet", "list", "nobody"), "no tenant nobody"),
         (("fleet", "list", "../x"), ""),
+        (("tenant", "create", "Ac_me", "-o", "x"), "take 1 to 40 lowercase letters, digits and hyphens"),
+        (("token", "revoke", "nope"), "give 16 hexadecimal digits"),
         (("device", "list", "home", "none"), "no fleet none"),
         (("tenant", "delete", "nobody", "--yes"), "no tenant nobody"),
     ],

@@ -465,7 +465,7 @@ def test_what_is_wrong_is_said_in_one_sentence(server: Server, keys: Path, tmp_p
     stream = ("stream", "add", keys, "--every", 60, "--fleet", "one")
     assert "Device 77 is not enrolled" in run(*stream, "hourly", "sum", "--devices", 77, code=1)
     for name in ("Hourly", "-", "a_b", "a" * 41):
-        assert "take 1 to 40 small letters" in run(*stream, name, "sum", code=1)
+        assert "take 1 to 40 lowercase letters" in run(*stream, name, "sum", code=1)
     for folder in ("none", "sub/none"):
         blob = tmp_path / folder / "d.blob"
         assert f"{blob} cannot be written (No such file" in run(

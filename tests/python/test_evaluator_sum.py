@@ -394,7 +394,11 @@ def test_a_scheme_a_key_or_a_scale_apart_is_named(owner: Owner) -> None:
             "is BFV modulo 40961's, and the sum CKKS's",
         ),
         (encrypt([1.0], owner.secret_key, log2_scale=20), EngineError, "bring them to one scale"),
-        (encrypt([1.0], owner.secret_key, largest=1e4), EngineError, "encrypt all for the same largest value"),
+        (
+            encrypt([1.0], owner.secret_key, largest=1e4),
+            EngineError,
+            "encrypt all for the same largest value",
+        ),
         (encrypt([1.0], Owner.generate().public_key, largest=4), MismatchError, "of one key"),
         (frames[:-1], FrameError, "not a whole frame"),
     ]

@@ -164,7 +164,10 @@ class Broker:
         wait_until((folder / "mosquitto.conf").exists, "the broker's files")
         with (self.data.parent / "mosquitto.log").open("ab") as log:
             self.process = subprocess.Popen(
-                (_mosquitto(), "-c", str(folder / "mosquitto.conf")), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                (_mosquitto(), "-c", str(folder / "mosquitto.conf")),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         wait_until(self._listens, "the broker")
         return self

@@ -152,7 +152,9 @@ def attach(
         Path,
         typer.Option(metavar="FILE", help="The owner's token: a file, for a command line shows to others."),
     ],
-    fleet: Annotated[str, typer.Option(metavar="NAME", help="The fleet: small letters, digits, hyphens.")],
+    fleet: Annotated[
+        str, typer.Option(metavar="NAME", help="The fleet: lowercase letters, digits, hyphens.")
+    ],
     ca: Annotated[
         Path | None,
         typer.Option(
@@ -162,7 +164,11 @@ def attach(
         ),
     ] = None,
     log2_scale: Annotated[
-        int | None, typer.Option(help="CKKS: the scale of all windows is 2 to this (default: the set's).")
+        int | None,
+        typer.Option(
+            help="CKKS: log2 of the scale of all windows (default: what suits the largest value and the sums "
+            "that the keys are made for)."
+        ),
     ] = None,
     plain_modulus: Annotated[
         int, typer.Option(metavar="T", min=0, help="BFV: all windows are integers modulo T.")
@@ -543,7 +549,7 @@ def jobs(
 def add(
     keys: KeysArgument,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The stream's: small letters, digits, hyphens.")
+        str, typer.Argument(metavar="NAME", help="The stream's: lowercase letters, digits, hyphens.")
     ],
     kind: KindArgument,
     every: Annotated[
@@ -691,8 +697,9 @@ def _fetch(attachment: Attachment, client: GatewayClient, jobs: list[int], folde
     if empty:
         whose = f"job {empty[0]}" if len(empty) == 1 else f"jobs {', '.join(empty)}"
         note(
-            f"{whose}: of the time and devices asked for, no window was complete when the job was made. See "
-            "what has come (`ciphermote owner watch`); a replay counts it (`ciphermote owner jobs --replay`)."
+            f"{whose}: no window from that time and those devices was complete when the job was created. See "
+            "what has arrived (`ciphermote owner watch`), and replay the job to count it (`ciphermote owner "
+            "jobs --replay`)."
         )
 
 

@@ -462,8 +462,8 @@ def _name(name: str) -> str:
     """Of a fleet or stream, which becomes part of a path. ParameterError."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 small letters, digits and hyphens, "
-            "with no hyphen first or last."
+            f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 lowercase letters, digits and "
+            "hyphens, with no hyphen first or last."
         )
     return name
 

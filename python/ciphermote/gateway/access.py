@@ -93,7 +93,7 @@ class Access:
             raise Refusal(
                 403,
                 "wrong-scope",
-                f"The token is of scope {found.scope}, and this takes {' or '.join(scopes)}: use such a one.",
+                f"The token is {_whose(found.scope)}: use {' or '.join(map(_whose, scopes))}.",
             )
         return found
 
@@ -237,6 +237,10 @@ class Access:
 def _check_future(expires: float | None) -> None:
     if expires is not None and expires <= time.time():
         raise Refusal(422, "past", "The token would have expired already: give a time that is still to come.")
+
+
+def _whose(scope: Scope) -> str:
+    return f"{'a' if scope == 'device' else 'an'} {scope}'s"
 
 
 def _hash(secret: str) -> bytes:

@@ -30,7 +30,9 @@ from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
 from ciphermote.gateway.definitions import (
+    ID_PATTERN,
     NAME_PATTERN,
+    PATTERNS,
     AnswerForm,
     Definition,
     Digits,
@@ -586,7 +588,7 @@ def revoke_token(
     gateway: TheGateway,
     owner: Owner,
     record: Record,
-    identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
+    identifier: Annotated[str, Path(pattern=ID_PATTERN)],
 ) -> None:
     """Take a token back."""
     with record("token revoke", token=identifier):
@@ -713,7 +715,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    what = str(first["msg"]).removeprefix("Value error, ")
+    pattern = first.get("ctx", {}).get("pattern")
+    what = PATTERNS.get(pattern) or str(first["msg"]).removeprefix("Value error, ")
     refusal = Refusal(422, "invalid", f"{where}: {what[:300]}.")
     return _answered(request, refusal)
 

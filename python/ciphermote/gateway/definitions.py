@@ -30,7 +30,13 @@ from ciphermote.parameters import ParameterSet
 NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """Of tenants, fleets and streams: letters, digits and hyphens."""
-KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+ID_PATTERN = r"^[0-9a-f]{16}$"
+KeyId = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
+PATTERNS = {
+    NAME_PATTERN: "take 1 to 40 lowercase letters, digits and hyphens, with no hyphen first or last",
+    ID_PATTERN: "give 16 hexadecimal digits, in lowercase",
+}
+"""What refusals say of text that does not match."""
 
 
 def _digits(value: Any) -> Any:
