@@ -44,10 +44,10 @@
 #include "secret_key.h"
 #include "wire/tag.h"
 
-/* A preset's own depth, with its own tiles. */
-#if BARE && CM_CONFIG_PRESET != CM_CONFIG_PRESET_NONE && !defined(CM_TEST_LOG2_TILES)
-#define WIPES_AS_PRESET \
-    (CM_CONFIG_WIPE_STACK_BYTES >= (CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY ? 896 : 3072))
+/* A preset's own depth, with its own tiles. The public residues lie deeper, and are left out. */
+#if BARE && CM_CONFIG_PRESET != CM_CONFIG_PRESET_NONE && !defined(CM_TEST_LOG2_TILES) && \
+    (CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY || defined(CM_TEST_FEW_RESIDUES))
+#define WIPES_AS_PRESET 1
 #else
 #define WIPES_AS_PRESET 0
 #endif

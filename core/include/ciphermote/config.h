@@ -180,9 +180,9 @@
 /*
  * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they
  *                      return. Default: 4096 without a preset and where pointers have 64 bits, 224 on AVR,
- *                      896 with CM_CONFIG_PRESET_TINY, 3072 with the other presets. Tests show that these
- *                      leave nothing there on x86-64 and on RISC-V of 32 bits, nor 744 with eighths of a
- *                      polynomial at 31 bits; elsewhere nothing is tested.
+ *                      744 with CM_CONFIG_PRESET_TINY (896 with CM_CONFIG_PRECISION_63), 1280 with the other
+ *                      presets. Tests show that these leave no secret there on x86-64 and on RISC-V of
+ *                      32 bits; elsewhere nothing is tested.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__AVR__)
@@ -190,10 +190,12 @@
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_NONE || \
     (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4)
 #define CM_CONFIG_WIPE_STACK_BYTES 4096
-#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
+#elif CM_CONFIG_PRESET != CM_CONFIG_PRESET_TINY
+#define CM_CONFIG_WIPE_STACK_BYTES 1280
+#elif CM_CONFIG_PRECISION_63
 #define CM_CONFIG_WIPE_STACK_BYTES 896
 #else
-#define CM_CONFIG_WIPE_STACK_BYTES 3072
+#define CM_CONFIG_WIPE_STACK_BYTES 744
 #endif
 #endif
 
