@@ -46,6 +46,14 @@ def numbers_of(wanted: dict[str, Any], count: int, limit: int, rng: random.Rando
     return np.array(drawn, np.dtype(number))
 
 
+def within_circle(numbers: np.ndarray, most: float) -> np.ndarray:
+    """Pairs of parts, the second one 0 where the library would refuse the pair for its absolute value."""
+    parts = numbers.reshape(-1, 2).copy()
+    beyond = np.hypot(*parts.astype(np.float64).T) > np.nextafter(np.float32(most), np.float32(0))
+    parts[beyond, 1] = 0
+    return parts.ravel()
+
+
 def words_of(numbers: np.ndarray) -> list[int]:
     """The words that enter the engine, a value each."""
     if numbers.dtype == np.float32:
@@ -71,6 +79,9 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
     arrays = [np.array(message, np.float32) for message in wanted.get("messages", ())] or [
         numbers_of(wanted, count, values_limit, values_rng) for _ in range(wanted.get("ciphertexts", 1))
     ]
+    if is_complex:
+        most = 2.0 ** (limit - scale - (0 if is_float else wanted.get("exponent", 0)))
+        arrays = [within_circle(numbers, most) for numbers in arrays]
     case = {
         **client_cases.settings(
             wanted["set"],
