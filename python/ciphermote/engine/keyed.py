@@ -137,8 +137,8 @@ def check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
     if ciphertext.scale != first.scale and ciphertext.primes == first.primes:
         raise EngineError(
             f"The ciphertext has scale {scale_name(ciphertext.scale)}, and the first "
-            f"{scale_name(first.scale)}: encrypt all for the same largest value, from which the scale follows, "
-            "or bring them to one scale."
+            f"{scale_name(first.scale)}: encrypt all for the same largest value, from which the scale "
+            "follows, or bring them to one scale."
         )
     if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
         raise EngineError(
