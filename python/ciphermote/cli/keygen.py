@@ -77,7 +77,7 @@ def keygen(
 
         ciphermote keygen keys --model model.json --public-to keys-public
 
-        ciphermote keygen keys --largest 5000 --summed 10000
+        ciphermote keygen keys-wide --largest 5000 --summed 10000
     """
     from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
 
