@@ -60,7 +60,7 @@ app = typer.Typer(
     add_completion=False,
     help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
 
-The way of two readings, a command for each step; run them in an empty directory:
+Two readings, end to end, one command per step; run them in an empty directory:
 
     ciphermote keygen keys --public-to keys-public
     printf '1 2\\n3 4\\n' | ciphermote encrypt keys-public - --rows -o frames.bin

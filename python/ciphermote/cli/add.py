@@ -40,9 +40,10 @@ def add(
     """Add up ciphertexts, slot by slot, without any key.
 
     **In:** ciphertexts under one key: CKKS's of one scale, or BFV's of one modulus. **Out:** their encrypted
-    sum, in Microsoft SEAL's bytes with a label, for the owner alone to read. BFV's sums are modulo T. A
-    sum that could outgrow the modulus, by the largest values that its readings declare, is refused. If the
-    parameter set is your own, name it (--params).
+    sum, in Microsoft SEAL's bytes with a label, which only the owner can read; the mean is that
+    sum divided by the count, after decryption. BFV's sums are modulo T. A sum that could outgrow the modulus,
+    by the largest values that its readings declare, is refused. If the parameter set is your own, name it
+    (--params).
 
     Example:
 

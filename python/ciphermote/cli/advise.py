@@ -63,7 +63,7 @@ def advise(
     ] = KeyKind.ASYMMETRIC,
     standard: Annotated[str, typer.Option(help="The security table: 2024 or 2018.")] = "2024",
 ) -> None:
-    """Say which parameter set a computation needs: with scale and precision, or with a plain modulus.
+    """Recommend a parameter set for a computation, with its scale and precision or its plain modulus.
 
     **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect (CKKS)
     or the noise budget that is left (BFV), and sizes; and the commands that make such keys and use them. No

@@ -47,7 +47,7 @@ def encrypt(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file of frames to write.")],
-    rows: Annotated[bool, typer.Option("--rows", help="Take each row for a reading of its own.")] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="Make each row a reading of its own.")] = False,
     key: Annotated[
         KeyKind,
         typer.Option(help="asymmetric: the public key; symmetric: the secret key, half the bytes."),

@@ -261,7 +261,7 @@ def enroll(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
-    """Enroll a device: draw its secret, write its keys, and tell the gateway how to know its frames.
+    """Enroll a device: draw its secret, write its keys, and register what authenticates its frames.
 
     **In:** keys that are attached. **Out:** the device's keys and its connection file (JSON: the gateway, the
     device's token, its MQTT user), both **secret** (mode 0600) and for that one device. The gateway gets what
@@ -475,12 +475,12 @@ def compute(
     ] = None,
     fleet: FleetOption = None,
 ) -> None:
-    """Have the gateway compute something over the windows that there are.
+    """Run a computation at the gateway, over the windows received so far.
 
     **In:** keys that are attached. **Out:** the job's number; with -o its encrypted result, as `ciphermote
-    owner fetch` writes it. mean and variance (of the population) are sums that you divide; variance takes the
-    keys for products, linear those for rotations (`ciphermote extend`), and both full fleets. Times without a
-    zone are this machine's.
+    owner fetch` writes it. The gateway adds up; `ciphermote owner decrypt` divides means and variances (of
+    the population) by the number of windows. variance needs keys for products, linear keys for rotations
+    (`ciphermote extend`), and both need a full fleet. Times without a zone are this machine's.
 
     Examples:
 

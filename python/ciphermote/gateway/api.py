@@ -504,7 +504,7 @@ def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> list
 
 @owners.post("/fleets/{fleet}/jobs", status_code=201)
 def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> dict[str, Any]:
-    """Have a computation made over the windows that there are now."""
+    """Run a computation over the windows received so far."""
     return {"id": gateway.jobs.add(fleet, job)}
 
 
