@@ -227,9 +227,11 @@ def test_keys_for_a_further_model_leave_devices_as_they_are(tmp_path: Path, hous
         "infer", "--feature-bound", 16, keys, model, reading, "-o", score, code=1
     )
     secret = (keys / "secret.key").read_bytes()
-    assert "devices need no change" in run(
+    assert "Devices need no change" in run(
         "extend", keys, "--model", model, "--public-to", tmp_path / "public"
     )
+    said = run("extend", keys, "--summed", 900)
+    assert "provision them anew" in said and "no change" not in said
     assert (keys / "secret.key").read_bytes() == secret
     run("infer", "--feature-bound", 16, tmp_path / "public", model, reading, "-o", score)
     found = json.loads(run("decrypt", keys, score, "--model", model, "--json"))["scores"]

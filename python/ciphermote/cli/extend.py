@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ciphermote.cli.console import progress_bar, say
+from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.options import (
     ConjugationOption,
     KeysArgument,
@@ -46,7 +46,8 @@ def extend(
     """Add evaluation keys to KEYS, for another model or more rotations, or declare larger readings.
 
     **In:** a directory with `secret.key` (**secret**). **Out:** the same directory, with more in galois.keys
-    or relin.keys (public). The key pair and its id stay, so no device is provisioned anew.
+    or relin.keys (public). The key pair and its id stay, so no device is provisioned anew, except to send
+    readings beyond what it was provisioned for.
 
     Example:
 
@@ -67,9 +68,15 @@ def extend(
         store = store.extend(
             galois_steps=steps, conjugation=conjugation, relin=relin, readings=readings, progress=progress
         )
-    say(f"Key {store.key_id:016x} in {keys} now has what you asked for; devices need no change.")
-    if readings is not None:
+    say(f"Key {store.key_id:016x} in {keys} now has what you asked for.")
+    if readings is None:
+        say("Devices need no change.")
+    else:
         say_precision(store)
+        note(
+            "devices that are provisioned already keep their largest value and scale, and readings of "
+            "different scales cannot be added: provision them anew."
+        )
     if public_to is not None:
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever computes.")

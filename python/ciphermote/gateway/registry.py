@@ -128,7 +128,8 @@ class Registry:
                 raise Refusal(
                     409,
                     "exists",
-                    f"Fleet {name} is defined otherwise, and what it has stored is so too: name another.",
+                    f"Fleet {name} is defined otherwise (in its scale, say), and its windows fit only "
+                    "that: name another fleet.",
                 )
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
