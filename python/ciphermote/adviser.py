@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 from ciphermote.bounds import LARGEST_BOUND, MOST_SUMMED
 from ciphermote.errors import ParameterError
-from ciphermote.noise import SIGMA, Key, encryption_sigma, rounding_sigma, special_ratio
+from ciphermote.noise import ENCODER_VARIANCE, SIGMA, Key, encryption_sigma, rounding_sigma, special_ratio
 from ciphermote.parameters import BUILTIN, ParameterSet
 
 TAIL = 6.0
@@ -29,7 +29,7 @@ TAIL = 6.0
 TAIL_OF_ONE_SLOT = 4.0
 """The same where one slot is far worse than all others: exceeded once in 16,000 keys."""
 
-ENCODER_ROUNDING = {31: 0.5, 63: math.sqrt(1 / 12)}
+ENCODER_ROUNDING = {31: 0.5, 63: math.sqrt(ENCODER_VARIANCE)}
 """Precision -> rms rounding of a coefficient by the encoder, in units (at 31 bits: its guaranteed bound)."""
 
 MESSAGE_LIMIT_BITS = {31: 29, 63: 58}
@@ -331,15 +331,15 @@ def _run(
 
 
 def _encrypt_and_sum(run: _Run) -> None:
-    n, key, count = run.parameters.n, run.computation.key, math.sqrt(run.computation.summed)
-    times = f" * sqrt({run.computation.summed})" if run.computation.summed > 1 else ""
+    n, key, summed = run.parameters.n, run.computation.key, run.computation.summed
     fresh = _slot(n, encryption_sigma(n, key), run.scale)
-    run.add(f"{key} encryption", _ENCRYPTION[key] + times, TAIL * count * fresh)
+    times = f" * sqrt({summed})" if summed > 1 else ""
+    run.add(f"{key} encryption", _ENCRYPTION[key] + times, TAIL * math.sqrt(summed) * fresh)
     rounding = ENCODER_ROUNDING[run.precision]
-    run.add(
+    run.add(  # which is the same in readings of the same numbers
         "rounding of the encoder",
-        f"sqrt(n/2) * {rounding:.2g} / scale" + times,
-        TAIL * count * _slot(n, rounding, run.scale),
+        f"sqrt(n/2) * {rounding:.2g} / scale" + (f" * {summed}" if summed > 1 else ""),
+        TAIL * summed * _slot(n, rounding, run.scale),
     )
     run.magnitude *= run.computation.summed
 
@@ -365,10 +365,10 @@ def _plain_product(run: _Run, index: int, drop: int, rescales: bool) -> bool:
     if not run.fits():
         return False
     run.amplify(norm if norm else math.sqrt(terms))
-    weight_error = TAIL * _slot(run.parameters.n, math.sqrt(1 / 12), 2.0**log2_weight)
+    weight_error = TAIL * _slot(run.parameters.n, math.sqrt(ENCODER_VARIANCE), 2.0**log2_weight)
     run.add(
         "rounding of the weights",
-        "sqrt(n/2) * 0.29 / weight scale * |value|" + (" * sqrt(slots)" if adds_up else ""),
+        "sqrt(n/2) * 0.41 / weight scale * |value|" + (" * sqrt(slots)" if adds_up else ""),
         weight_error * before * math.sqrt(terms),
     )
     if adds_up:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ciphermote.arguments import shown, whole
 from ciphermote.errors import ParameterError, ValueRangeError
 from ciphermote.noise import Key
-from ciphermote.parameters import BUILTIN, ParameterSet
-from ciphermote.uncertainty import Uncertainty
+from ciphermote.parameters import BUILTIN, ParameterSet, batches
+from ciphermote.uncertainty import Coefficients, Uncertainty
 from ciphermote.words import count_of, scale_name
 
 DEFAULT_LARGEST = 100.0
@@ -141,10 +141,12 @@ class Readings:
         check_room("A reading", largest, parameters, len(parameters.data_primes), 2.0**scale, 0)
         return scale
 
-    def error(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
-        """The stated error of one fresh reading."""
+    def error(
+        self, parameters: ParameterSet, key: Key, log2_scale: int | None = None, count: int = 1
+    ) -> float:
+        """The stated error of the mean of so many fresh readings."""
         scale = self.log2_scale(parameters) if log2_scale is None else log2_scale
-        return Uncertainty.fresh(parameters, key, 2.0**scale).stated
+        return Uncertainty.fresh(parameters, key, 2.0**scale).repeated(count).times(1 / count).stated
 
     def digits(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
         """The decimal digits of the largest value that the noise leaves."""
@@ -247,7 +249,7 @@ class Known:
             return Known(largest)
         errors = self.error.worst.times(other.largest), other.error.worst.times(self.largest)
         error = errors[0].plus(errors[1], independent=self.is_independent_of(other))
-        both = self.error.worst.variance[0] * other.error.worst.variance[0]
+        both = self.error.worst.total * other.error.worst.total
         return Known(largest, error.plus_noise(Uncertainty((2 * both,), (2 * both,))))
 
     def square(self) -> Known:
@@ -279,6 +281,7 @@ class Known:
             (norms.variance.max() * given.variance[0],),
             (norms.spread.max() * given.spread[0],),
             norms.bias * given.bias,
+            rounding=(norms.variance.max() * given.rounding[0],),
         )
         if own is not None:
             error = error.plus_noise(own)
@@ -292,17 +295,20 @@ class Known:
             return np.full(len(weights), self.error.stated)
         norms = _Norms.of(weights, independent=True)
         lighter = norms.variance.max() - norms.variance, norms.spread.max() - norms.spread
-        parts = zip(*lighter, strict=True)
-        (variance,), (spread,) = self.error.variance, self.error.spread
-        (of_reading,), (spread_of_reading,) = self.reading.variance, self.reading.spread
+        mine, of_reading = self.error, self.reading
+
+        def left(whole: Coefficients, part: Coefficients, less: float) -> Coefficients:
+            return (max(whole[0] - less * part[0], 0.0),)
+
         return np.array(
             [
                 Uncertainty(
-                    (max(variance - less * of_reading, 0.0),),
-                    (max(spread - less_spread * spread_of_reading, 0.0),),
-                    self.error.bias,
+                    left(mine.variance, of_reading.variance, less),
+                    left(mine.spread, of_reading.spread, less_spread),
+                    mine.bias,
+                    rounding=left(mine.rounding, of_reading.rounding, less),
                 ).stated
-                for less, less_spread in parts
+                for less, less_spread in zip(*lighter, strict=True)
             ]
         )
 
@@ -390,6 +396,13 @@ class KnownSum:
 
 def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) -> Uncertainty:
     return term if total is None else total.plus(term, independent=independent)
+
+
+def terms_of_product(parameters: ParameterSet, plain_modulus: int) -> int:
+    """How many products of two values are added up in one value of a product: 1, slot by slot, or n where
+    BFV's plain modulus has no slots and the product is of polynomials."""
+    slotted = not plain_modulus or batches(plain_modulus, parameters.n)
+    return 1 if slotted else parameters.n
 
 
 def room(parameters: ParameterSet, primes: int, scale: float, plain_modulus: int) -> float:

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote.arguments import array, instance, stream, whole
-from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room, room
+from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room, room, terms_of_product
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.engine.native import NativeEngine, expanded, opened, saved
@@ -177,10 +177,10 @@ class Ciphertext:
     def _product(self, other: Ciphertext) -> Known:
         """Of the product slot by slot, relinearized; where t has no slots, of polynomials, in which n
         products add up."""
-        slotted = not self.plain_modulus or batches(self.plain_modulus, self.parameters.n)
+        terms = terms_of_product(self.parameters, self.plain_modulus)
         known = self._known.square() if other is self else self._known.product(other._known)
         primes, scale = min(self.primes, other.primes), self.scale * other.scale
-        return self._switched(known.times(1 if slotted else self.parameters.n), primes, scale)
+        return self._switched(known.times(terms), primes, scale)
 
     def _made(self, content: native.Ciphertext, known: Known, *others: Ciphertext) -> Ciphertext:
         key_id = self._key_id if all(other._key_id is not None for other in others) else None
@@ -236,12 +236,13 @@ class Ciphertext:
                 f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
             )
         plain = self._plain(other, self.scale)
-        known = (
-            self._known.plus_number(float(array(other).real))
-            if is_one_real(other)
-            else self._known.plus_slots(largest_of(other))
-        )
-        known = known.plus_noise(Uncertainty.encoding(self.parameters, self.scale))
+        if is_one_real(other):
+            known = self._known.plus_number(float(array(other).real))
+            rounding = Uncertainty.of_constant(self.scale)
+        else:
+            known = self._known.plus_slots(largest_of(other))
+            rounding = Uncertainty.encoding(self.parameters, self.scale)
+        known = known.plus_noise(rounding)
         self._check("The sum", known, self.primes, self.scale)
         return self._made(native.add_plain(self._native, plain), known)
 

@@ -15,6 +15,7 @@ import math
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 from ciphermote.bounds import MOST_SOURCES, UNKNOWN, Known
 from ciphermote.errors import FrameError, MismatchError
@@ -25,13 +26,13 @@ _MAGIC = b"CMLB"
 _VERSION = 3
 _OBJECT = struct.Struct("<4sBBBBIQ8sQ")
 _OLDER_VERSION = 2
-_KNOWN = struct.Struct("<ddddBBBB")
-"""What is known of the values, behind the object's fields. Numbers follow, as many as its last four say, the
+_KNOWN = struct.Struct("<dddddBBBBB")
+"""What is known of the values, behind the object's fields. Numbers follow, as many as its last five say, the
 names of sources last."""
 _SLOTS_INDEPENDENT = 1
 """The flag of slots whose errors are independent of each other."""
 _DIGEST_BYTES = 32
-MOST_LABEL_BYTES = _OBJECT.size + _KNOWN.size + 8 * (3 * MOST_COEFFICIENTS + MOST_SOURCES) + _DIGEST_BYTES
+MOST_LABEL_BYTES = _OBJECT.size + _KNOWN.size + 8 * (4 * MOST_COEFFICIENTS + MOST_SOURCES) + _DIGEST_BYTES
 _SEAL_MAGIC = b"\x5e\xa1"
 _SEAL_HEADER_BYTES = 16
 _SEAL_SIZE_AT = 8
@@ -160,12 +161,15 @@ def _label(fields: bytes) -> Label:
 
 def _pack_known(known: Known) -> bytes:
     error, reading = known.error, known.reading
-    numbers = () if error is None else (error.variance, error.spread, error.values)
+    numbers = () if error is None else (error.variance, error.spread, error.values, error.rounding)
+    of_reading = (
+        (math.nan,) * 3 if reading is None else (reading.variance[0], reading.spread[0], reading.rounding[0])
+    )
     return _KNOWN.pack(
         math.nan if known.largest is None else known.largest,
         0.0 if error is None else error.bias,
-        *((math.nan, math.nan) if reading is None else (*reading.variance, *reading.spread)),
-        *(map(len, numbers) if error else (0, 0, 0)),
+        *of_reading,
+        *(map(len, numbers) if error else (0, 0, 0, 0)),
         len(known.sources),
     ) + b"".join(
         [
@@ -178,23 +182,21 @@ def _pack_known(known: Known) -> bytes:
 def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
     """FrameError for what _pack_known does not write."""
     try:
-        largest, bias, *reading, variances, spreads, values, named = _KNOWN.unpack_from(fields)
-        counts = variances, spreads, values
+        largest, bias, *reading, variances, spreads, values, roundings, named = _KNOWN.unpack_from(fields)
+        counts = variances, spreads, values, roundings
         numbers = struct.unpack_from(f"<{sum(counts)}d", fields, _KNOWN.size)
         sources = struct.unpack_from(f"<{named}Q", fields, _KNOWN.size + 8 * sum(counts))
     except struct.error:
         raise _damaged("ends early: have the file sent again.") from None
+    unread = iter(numbers)
+    variance, spread, value, rounding = (tuple(islice(unread, count)) for count in counts)
+    own_variance, own_spread, own_rounding = ((number,) for number in reading)
     known = Known(
         None if math.isnan(largest) else largest,
-        Uncertainty(
-            numbers[:variances],
-            numbers[variances : variances + spreads],
-            bias,
-            numbers[variances + spreads :],
-        )
-        if variances
-        else None,
-        None if any(map(math.isnan, reading)) else Uncertainty((reading[0],), (reading[1],)),
+        Uncertainty(variance, spread, bias, value, rounding) if variances else None,
+        None
+        if any(map(math.isnan, reading))
+        else Uncertainty(own_variance, own_spread, rounding=own_rounding),
         frozenset(sources),
         slots_independent,
     )
@@ -203,9 +205,9 @@ def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
         all(map(math.isfinite, (*sizes, *numbers)))
         and min(sizes) >= 0
         and max(counts) <= MOST_COEFFICIENTS
-        and (bool(variances) == bool(spreads))
+        and (bool(variances) == bool(spreads) == bool(roundings))
         and (values == 0 or variances > 0)
-        and (values > 0 or (max(variances, spreads) <= 1 and min(numbers, default=0.0) >= 0))
+        and (values > 0 or (max(variances, spreads, roundings) <= 1 and min(numbers, default=0.0) >= 0))
         and len(fields) == _KNOWN.size + 8 * (sum(counts) + named)
         and list(sources) == sorted(known.sources)
         and named <= MOST_SOURCES

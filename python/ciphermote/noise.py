@@ -16,6 +16,10 @@ SIGMA = math.sqrt(21 / 2)
 """Of the centred binomial noise with eta = 21: 3.24. It is sub-Gaussian: s of these are exceeded with
 probability 2 exp(-s^2 / 2) or less."""
 
+ENCODER_VARIANCE = 1 / 6
+"""Of the encoder's rounding, as a slot's real part has it. Coefficients are off by 1/12, but those of real
+slots mirror each other, and so do their errors: the imaginary part has none, and the real part all."""
+
 LARGEST = 21
 """No centred binomial noise with eta = 21 is larger."""
 

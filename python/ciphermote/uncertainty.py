@@ -22,7 +22,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-from ciphermote.noise import Key, Noise, encryption_noise, rounding_noise, switching_noise
+from ciphermote.noise import ENCODER_VARIANCE, Key, Noise, encryption_noise, rounding_noise, switching_noise
 from ciphermote.parameters import ParameterSet
 
 Coefficients = tuple[float, ...]
@@ -46,15 +46,18 @@ _GRID_POINTS = 4097
 class Uncertainty:
     """The error of the real part of a slot, in the values' unit.
 
-    variance: of the error; spread: of the variance, from key to key (Noise). bias: what rounding may have
+    variance: of the noise; spread: of the variance, from key to key (Noise). bias: what rounding may have
     added to that, the same way each time. values: the value on the curve, () where the error is the same for
-    all values. All but bias are polynomials in u.
+    all values. rounding: the variance of what encoding numbers in coefficients has rounded: two encryptions
+    of the same numbers are rounded the same way, so in a sum it is added up like one and the same error. All
+    but bias are polynomials in u.
     """
 
     variance: Coefficients
     spread: Coefficients = (0.0,)
     bias: float = 0.0
     values: Coefficients = ()
+    rounding: Coefficients = (0.0,)
 
     @classmethod
     def of(cls, noise: Noise, n: int, scale: float) -> Uncertainty:
@@ -66,8 +69,8 @@ class Uncertainty:
     @classmethod
     def fresh(cls, parameters: ParameterSet, key: Key, scale: float) -> Uncertainty:
         """Of encryption, and of rounding to coefficients."""
-        noise = encryption_noise(parameters.n, key)
-        return cls.of(Noise(noise.variance + 1 / 12, noise.spread), parameters.n, scale)
+        noise = cls.of(encryption_noise(parameters.n, key), parameters.n, scale)
+        return noise.plus_noise(cls.encoding(parameters, scale))
 
     @classmethod
     def rescaling(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
@@ -83,8 +86,13 @@ class Uncertainty:
 
     @classmethod
     def encoding(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
-        """Of numbers in the clear that are added at this scale."""
-        return cls.of(Noise(1 / 12), parameters.n, scale)
+        """Of numbers, each slot its own, that are encoded at this scale."""
+        return cls((0.0,), rounding=cls.of(Noise(ENCODER_VARIANCE), parameters.n, scale).variance)
+
+    @classmethod
+    def of_constant(cls, scale: float) -> Uncertainty:
+        """Of one number for all slots that is encoded at this scale: in a single coefficient."""
+        return cls((0.0,), bias=1 / 2 / scale)
 
     @classmethod
     def of_weights(
@@ -92,7 +100,7 @@ class Uncertainty:
     ) -> Uncertainty:
         """Of the rounding of so many weights that are encoded at this scale, on values up to largest. The
         same weights are rounded the same way each time."""
-        (variance,) = cls.encoding(parameters, scale).variance
+        (variance,) = cls.encoding(parameters, scale).rounding
         return cls((0.0,), bias=DEVIATIONS * math.sqrt(terms * variance) * largest)
 
     @property
@@ -104,16 +112,23 @@ class Uncertainty:
         """The largest error of any value on the curve, for all."""
         if not self.is_curve:
             return self
-        u = _grid()
-        most = (float(polynomial.polyval(u, each).max()) for each in (self.variance, self.spread))
-        variance, spread = most
-        return Uncertainty((variance,), (spread,), self.bias)
+        parts = self.variance, self.spread, self.rounding
+        most = (float(polynomial.polyval(_grid(), each).max()) for each in parts)
+        variance, spread, rounding = most
+        return Uncertainty((variance,), (spread,), self.bias, rounding=(rounding,))
 
     @property
     def stated(self) -> float:
         """How far any value may be off."""
         worst = self.worst
-        return float(_stated(np.array(worst.variance), np.array(worst.spread))[0]) + self.bias
+        (stated,) = _stated(np.array([worst.total]), np.array(worst.spread))
+        return float(stated) + self.bias
+
+    @property
+    def total(self) -> float:
+        """The largest variance of any value, of noise and rounding."""
+        worst = self.worst
+        return worst.variance[0] + worst.rounding[0]
 
     def stated_at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """How far each of these decrypted values may be off: by the largest error of all points of the curve
@@ -121,9 +136,8 @@ class Uncertainty:
         if not self.is_curve:
             return np.full(values.shape, self.stated)
         u = _grid()
-        at, variance, spread = (
-            polynomial.polyval(u, each) for each in (self.values, self.variance, self.spread)
-        )
+        both = _tuple(polynomial.polyadd(self.variance, self.rounding))
+        at, variance, spread = (polynomial.polyval(u, each) for each in (self.values, both, self.spread))
         inside = np.clip(values, at.min(), at.max())
         found = np.zeros(values.shape)
         for first, last in _monotone_runs(at):
@@ -146,6 +160,7 @@ class Uncertainty:
             tuple(each * square for each in self.spread),
             self.bias * abs(factor),
             tuple(each * factor for each in self.values),
+            tuple(each * square for each in self.rounding),
         )
 
     def moved(self, number: float) -> Uncertainty:
@@ -165,6 +180,7 @@ class Uncertainty:
             (self.spread[0] + spread, *self.spread[1:]),
             self.bias + noise.bias,
             self.values,
+            _rounded_alike(self.rounding, noise.rounding),
         )
 
     def plus(self, other: Uncertainty, *, independent: bool) -> Uncertainty:
@@ -177,6 +193,14 @@ class Uncertainty:
             return mine.plus(others)
         return self.worst.plus_noise(other.worst)
 
+    def repeated(self, count: int) -> Uncertainty:
+        """Of the sum of so many values whose noise is independent, and which are rounded alike."""
+        worst = self.worst
+        (variance,), (spread,), (rounding,) = worst.variance, worst.spread, worst.rounding
+        return Uncertainty(
+            (variance * count,), (spread * count,), worst.bias * count, rounding=(rounding * count**2,)
+        )
+
     def through(
         self, function: Sequence[float], largest: float, own: Uncertainty | None = None
     ) -> Uncertainty | None:
@@ -185,7 +209,7 @@ class Uncertainty:
         x = np.array(self.values if self.is_curve else (0.0, largest))
         slope, bend = (_composed(polynomial.polyder(function, order), x) for order in (1, 2))
         slope_squared, bend_squared = (polynomial.polymul(each, each) for each in (slope, bend))
-        (most,), (scatter,) = self.worst.variance, self.worst.spread
+        most, (scatter,) = self.total, self.worst.spread
         share = 1 + (scatter / most) ** 2 if most else 1.0
         # (x + e)^2 is off by 2 x e, and by e^2 less the square of the noise's imaginary part. That has the
         # tail of a variance that spreads by sqrt(2) of itself even under one key.
@@ -194,48 +218,56 @@ class Uncertainty:
         for mine, added, factor in (
             (self.variance, None if own is None else own.variance, 1.0),
             (self.spread, None if own is None else own.spread, math.sqrt(2) * share),
+            (self.rounding, None if own is None else own.rounding, 0.0),
         ):
             part = polynomial.polyadd(polynomial.polymul(slope_squared, mine), factor * second)
             parts.append(part if added is None else polynomial.polyadd(part, _composed(added, x)))
         steepest = float(np.abs(polynomial.polyval(_grid(), slope)).max())
         bias = self.bias * steepest + (0.0 if own is None else own.bias)
-        variance, spread = parts
+        variance, spread, rounding = parts
         values = _composed(np.array(function, dtype=np.float64), x)
-        found = Uncertainty(_tuple(variance), _tuple(spread), bias, _tuple(values))
+        found = Uncertainty(_tuple(variance), _tuple(spread), bias, _tuple(values), _tuple(rounding))
         if not found._is_finite:
             return None
         return found if found._is_short else found.worst
 
     @property
     def _is_finite(self) -> bool:
-        return all(map(math.isfinite, (*self.variance, *self.spread, *self.values, self.bias)))
+        return all(
+            map(math.isfinite, (*self.variance, *self.spread, *self.values, *self.rounding, self.bias))
+        )
 
     @property
     def _is_short(self) -> bool:
-        return max(map(len, (self.variance, self.spread, self.values))) <= MOST_COEFFICIENTS
+        return max(map(len, (self.variance, self.spread, self.values, self.rounding))) <= MOST_COEFFICIENTS
 
 
 @dataclass(frozen=True)
 class _Square:
     """The curve of a square, or of a sum of squares, times a factor: value factor u^2, error variance +
-    slope |value|. Sums of such are such again."""
+    slope |value|. Sums of such are such again: what is rounded alike adds up by sqrt(a |x|) + sqrt(b |y|) <=
+    sqrt((a + b) |x + y|)."""
 
     factor: float
     variance: float
     variance_slope: float
     spread: float
     spread_slope: float
+    rounding: float
+    rounding_slope: float
     bias: float
 
     @classmethod
     def of(cls, given: Uncertainty) -> _Square | None:
-        values, variance, spread = given.values, _padded(given.variance), _padded(given.spread)
-        if len(values) != 3 or any(values[:2]) or not values[2] or len(variance) > 3 or len(spread) > 3:
+        values = given.values
+        parts = [_padded(each) for each in (given.variance, given.spread, given.rounding)]
+        if len(values) != 3 or any(values[:2]) or not values[2]:
             return None
-        if variance[1] or spread[1]:
+        if any(len(part) > 3 or part[1] for part in parts):
             return None
         size = abs(values[2])
-        return cls(values[2], variance[0], variance[2] / size, spread[0], spread[2] / size, given.bias)
+        (variance, spread, rounding), bias = ((part[0], part[2] / size) for part in parts), given.bias
+        return cls(values[2], *variance, *spread, *rounding, bias)
 
     def plus(self, other: _Square) -> Uncertainty:
         factor = self.factor + other.factor
@@ -248,6 +280,11 @@ class _Square:
             (self.spread + other.spread, 0.0, slopes[1] * abs(factor)),
             self.bias + other.bias,
             (0.0, 0.0, factor),
+            (
+                *_rounded_alike((self.rounding,), (other.rounding,)),
+                0.0,
+                (self.rounding_slope + other.rounding_slope) * abs(factor),
+            ),
         )
 
 
@@ -257,13 +294,22 @@ def _padded(coefficients: Coefficients) -> Coefficients:
 
 def _added_up(a: Uncertainty, b: Uncertainty) -> Uncertainty:
     variances = a.variance[0], b.variance[0]
-    total = sum(map(math.sqrt, variances)) ** 2
+    (total,) = _rounded_alike(a.variance, b.variance)
     shares = [
         spread / variance
         for spread, variance in zip((a.spread[0], b.spread[0]), variances, strict=True)
         if variance
     ]
-    return Uncertainty((total,), (total * max(shares, default=0.0),), a.bias + b.bias)
+    rounding = _rounded_alike(a.rounding, b.rounding)
+    return Uncertainty((total,), (total * max(shares, default=0.0),), a.bias + b.bias, rounding=rounding)
+
+
+def _rounded_alike(a: Coefficients, b: Coefficients) -> Coefficients:
+    """The variance of the sum of two errors that may be one and the same. Of curves: that of two errors, for
+    what is added to a curve is of other numbers."""
+    if len(a) == len(b) == 1:
+        return ((math.sqrt(a[0]) + math.sqrt(b[0])) ** 2,)
+    return _tuple(polynomial.polyadd(a, b))
 
 
 def _stated(variance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def say_precision(keys: KeyPair, log2_scale: int | None = None) -> None:
     )
     for key, name in _KEYS:
         error = readings.error(parameters, key, scale)
-        mean = error / math.sqrt(readings.summed)
+        mean = readings.error(parameters, key, scale, readings.summed)
         say(
             f"Under the {name} key one reading is right within {error:.2g}, and a mean of "
             f"{readings.summed:,} within {mean:.2g}."
