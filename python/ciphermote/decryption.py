@@ -13,7 +13,7 @@ from ciphermote.arguments import flag, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.bounds import UNKNOWN, Known, check_digits
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of
-from ciphermote.errors import MismatchError, ParameterError
+from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
 from ciphermote.keys import SecretKey
 from ciphermote.labels import detach
 from ciphermote.linear_model import LinearModel
@@ -49,7 +49,7 @@ def decrypt(
     *,
     complex_slots: bool = False,
     places: Places | None = None,
-    signed: bool = False,
+    signed: bool | None = False,
     plain_modulus: int = 0,
     bare: bool = False,
 ) -> Numbers:
@@ -58,8 +58,10 @@ def decrypt(
     CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Where something that
     went into the ciphertext declared no bound, values that outgrew the modulus on the way have wrapped around
     unnoticed. ValueRangeError if the noise that is expected leaves nothing of the values.
-    BFV: int64 [n], from 0 to t - 1, or with signed from above -t/2 to t/2; places: "slots" or "coefficients",
-    as the sender encrypted, which no ciphertext tells; None: where t leaves no choice.
+    BFV: int64 [n], with signed from above -t/2 to t/2, else from 0 to t - 1; None: with a sign if the bound
+    that was declared is below t/2, so that nothing else can be meant. places: "slots" or "coefficients", as
+    the sender encrypted, which no ciphertext tells; None: where t leaves no choice. ValueRangeError if one is
+    beyond the bound, as where the places are not the sender's.
     plain_modulus: BFV's t, needed only for ciphertexts that do not say it themselves: those without a label.
     bare: take such ciphertexts, whose key nothing names.
     FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
@@ -76,7 +78,7 @@ def decrypt_with_errors(
     model: LinearModel | None = None,
     complex_slots: bool = False,
     places: Places | None = None,
-    signed: bool = False,
+    signed: bool | None = False,
     plain_modulus: int = 0,
     bare: bool = False,
 ) -> Decrypted:
@@ -95,7 +97,7 @@ def decrypt_with_errors(
         instance(model, LinearModel, "model", "a LinearModel")
         if complex_slots:
             raise ParameterError("A model's scores are real numbers: leave complex_slots (--complex) out.")
-        places, signed = None, False
+        places, signed = None, None
     options = _Options(complex_slots, places, signed, plain_modulus, bare)
     values, seal = _decrypt(data, key, options, model)
     _, label = detach(seal)
@@ -127,14 +129,14 @@ class _Options:
 
     complex_slots: bool
     places: Places | None
-    signed: bool
+    signed: bool | None
     plain_modulus: int
     bare: bool
     is_exact: bool = False
 
     def __post_init__(self) -> None:
         self.complex_slots = flag(self.complex_slots, "complex_slots (--complex)")
-        self.signed = flag(self.signed, "signed (--signed)")
+        self.signed = None if self.signed is None else flag(self.signed, "signed (--signed)")
         self.bare = flag(self.bare, "bare (--bare)")
 
 
@@ -169,7 +171,10 @@ def _decrypt(
                 f"{plain_modulus // 2:,} modulo {plain_modulus}: leave signed (--signed) out, or encrypt "
                 "with a larger plain modulus."
             )
+        if signed is None:
+            signed = known.largest is not None and 2 * known.largest < plain_modulus
         found = bfv.decrypt(seal, key, plain_modulus, bare=bare).integers(places, signed=signed)
+        _check_integers(found, known.largest, plain_modulus)
     if model is None:
         return found, seal
     if len(found) < model.classes:
@@ -178,6 +183,20 @@ def _decrypt(
             "give its own model."
         )
     return found[: model.classes].astype(np.float64), seal
+
+
+def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modulus: int) -> None:
+    """ValueRangeError if one is beyond the bound, as read from 0 to t - 1 or with a sign."""
+    if largest is None:
+        return
+    beyond = (np.abs(found) > largest) & (found < plain_modulus - largest)
+    if beyond.any():
+        place = int(np.argmax(beyond))
+        raise ValueRangeError(
+            f"Number {place + 1} is {found[place]:,} modulo {plain_modulus}, and by its label no integer is "
+            f"beyond {largest:,.15g}: read the places that the sender encrypted (--as), look for what "
+            "encrypted a larger one, or, where it was computed modulo t, take Ciphertext.without_bound."
+        )
 
 
 def check_scores(model: LinearModel, model_id: int | None) -> None:

@@ -172,7 +172,7 @@ class Owner:
         *,
         complex_slots: bool = False,
         places: Places | None = None,
-        signed: bool = False,
+        signed: bool | None = False,
         plain_modulus: int = 0,
         bare: bool = False,
     ) -> Numbers:
@@ -194,7 +194,7 @@ class Owner:
         model: LinearModel | None = None,
         complex_slots: bool = False,
         places: Places | None = None,
-        signed: bool = False,
+        signed: bool | None = False,
         plain_modulus: int = 0,
         bare: bool = False,
     ) -> Decrypted:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote.bounds import UNKNOWN, Known, check_room
+from ciphermote.bounds import UNKNOWN, Known, check_room, terms_of_product
 from ciphermote.parameters import ParameterSet
 from ciphermote.uncertainty import Uncertainty
 
@@ -111,7 +111,7 @@ class Program:
         target = 0
         for number, step in enumerate(self.steps, 1):
             source, target = registers[step.source], step.target
-            after = self._after(step, source, registers, parameters, centred)
+            after = self._after(step, source, registers, parameters, plain_modulus, centred)
             what = f"Step {number} of the program ({step.operation})"
             check_room(what, after.known.largest, parameters, after.primes, after.scale, plain_modulus)
             registers[target] = after
@@ -123,6 +123,7 @@ class Program:
         source: _Register,
         registers: dict[int, _Register],
         parameters: ParameterSet,
+        plain_modulus: int,
         centred: bool,
     ) -> _Register:
         """An error is followed too where there is one, which BFV's integers have not."""
@@ -141,7 +142,9 @@ class Program:
             case "multiply":
                 other = registers[step.argument]
                 scale = source.scale * other.scale
-                product = known.square() if step.argument == step.source else known.product(other.known)
+                same = step.argument == step.source
+                product = known.square() if same else known.product(other.known)
+                product = product.times(terms_of_product(parameters, plain_modulus))
                 return replace(
                     source, known=_switched(product, parameters, source.primes, scale, centred), scale=scale
                 )

@@ -111,7 +111,7 @@ def test_the_stated_error_of_a_reading_is_four_deviations() -> None:
         expected = Known.encrypted(100.0, SET, key, 2.0 ** readings.log2_scale(SET)).error  # type: ignore[arg-type]
         assert expected is not None
         assert readings.error(SET, key) == pytest.approx(expected.stated)  # type: ignore[arg-type]
-        deviations = expected.stated / np.sqrt(expected.variance[0])
+        deviations = expected.stated / np.sqrt(expected.total)
         assert deviations == pytest.approx(DEVIATIONS * (1.15 if key == "asymmetric" else 1), rel=1e-3)
 
 
@@ -362,3 +362,41 @@ def test_errors_are_whole_sentences() -> None:
         with pytest.raises(Error) as caught:
             act()
         assert str(caught.value).endswith(".") and "(--l" in str(caught.value)
+
+
+def test_a_programs_product_of_polynomials_adds_up_as_many_products_as_there_are_coefficients() -> None:
+    """Where the plain modulus has no slots; an evaluator's product is held to the same."""
+    frames = encrypt([10] * owner().parameters.n, owner().secret_key, plain_modulus=40_000, largest=10)
+    square = Program((Step("multiply", 1, 0, 0),), ())
+    with pytest.raises(ValueRangeError, match=r"may reach 409,600, .*modulo 40000"):
+        compute(square, frames, owner().evaluation_keys)
+    few = encrypt([1, -1], owner().secret_key, plain_modulus=40_000, largest=1)
+    found = owner().decrypt_with_errors(compute(square, few, owner().evaluation_keys), signed=True)
+    assert found.values[:4].tolist() == [1, -2, 1, 0] and found.known.largest == owner().parameters.n
+
+
+def test_integers_beyond_what_was_declared_are_not_shown() -> None:
+    """A product of coefficients modulo a t that has slots, whose bound is of slots; and the wrong places."""
+    integers = evaluator(65_537)
+    given = [100] * owner().parameters.n
+    frames = encrypt(given, owner().secret_key, plain_modulus=65_537, places="coefficients")
+    assert owner().decrypt(frames, places="coefficients").tolist() == given
+    for data, places in ((bytes(integers.square(frames)), "coefficients"), (frames, "slots")):
+        for signed in (None, False, True):
+            with pytest.raises(ValueRangeError, match=r"Number \d+ is .* modulo 65537, and by its label"):
+                owner().decrypt(data, places=places, signed=signed)  # type: ignore[arg-type]
+    wrapped = integers.square(integers.load(frames).without_bound())
+    assert owner().decrypt_with_errors(bytes(wrapped), places="coefficients").errors is None
+
+
+def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:
+    frames = [encrypt([-5, 7], owner().public_key, plain_modulus=65_537) for _ in range(2)]
+    total = compute(Sum(), frames)
+    for data, times in ((frames[0], 1), (total, 2)):
+        for signed in (None, True):
+            found = owner().decrypt(data, places="slots", signed=signed)
+            assert found[:2].tolist() == [-5 * times, 7 * times]
+        residues = owner().decrypt(data, places="slots")[:2]
+        assert residues.tolist() == [65_537 - 5 * times, 7 * times]
+    large = encrypt([40_000], owner().public_key, plain_modulus=65_537, largest=40_000)
+    assert owner().decrypt(large, places="slots", signed=None)[0] == 40_000

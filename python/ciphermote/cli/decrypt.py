@@ -19,6 +19,7 @@ from ciphermote.cli.options import (
     IntegerPlaces,
     KeysArgument,
     ModulusOption,
+    SignedOption,
     places_of,
 )
 from ciphermote.errors import ParameterError, about
@@ -54,9 +55,7 @@ def decrypt(
             "Arduino Uno does. The ciphertext does not say which; the wrong choice shows wrong numbers.",
         ),
     ] = None,
-    signed: Annotated[
-        bool, typer.Option("--signed", help="BFV: show integers above T/2 as negative ones.")
-    ] = False,
+    signed: SignedOption = None,
     bare: BareOption = False,
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.

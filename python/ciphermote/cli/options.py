@@ -43,6 +43,14 @@ ModulusOption = Annotated[
         help="The ciphertexts are BFV's, integers modulo T; say so if they have no label.",
     ),
 ]
+SignedOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--signed/--unsigned",
+        help="BFV: show integers from -T/2 to T/2, or from 0 to T - 1.",
+        show_default="with a sign, if by the declared bound they are below T/2",
+    ),
+]
 LargestOption = Annotated[
     float,
     typer.Option(

@@ -23,7 +23,7 @@ from rich.table import Table
 from ciphermote import json_text, number_text
 from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
-from ciphermote.cli.options import IntegerPlaces, numbers, places_of
+from ciphermote.cli.options import IntegerPlaces, SignedOption, numbers, places_of
 from ciphermote.errors import GatewayError, KeyFileError, ParameterError
 from ciphermote.words import count_of, how_to_install
 
@@ -772,9 +772,7 @@ def decrypt(
     places: Annotated[
         IntegerPlaces | None, typer.Option("--as", help="BFV: where devices put their integers.")
     ] = None,
-    signed: Annotated[
-        bool, typer.Option("--signed", help="BFV: show integers above T/2 as negative ones.")
-    ] = False,
+    signed: SignedOption = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Scores: the model, if they were not asked for here.")
     ] = None,

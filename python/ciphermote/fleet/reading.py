@@ -113,7 +113,7 @@ def decrypt(
     *,
     count: int = 8,
     places: Places | None = None,
-    signed: bool = False,
+    signed: bool | None = None,
     model: LinearModel | None = None,
     attachment: Attachment | None = None,
 ) -> Reading | None:
@@ -174,7 +174,7 @@ class _Plain:
     plain_modulus: int
     count: int
     places: Places | None
-    signed: bool
+    signed: bool | None
 
     def read(self, data: bytes) -> Decrypted:
         """The first `count` slots."""
