@@ -46,6 +46,11 @@ that 31 bits hold at no scale have 63, and stay below the second."""
 _DIGITS_TO_SAY, _DIGITS_TO_SHOW = 3, 1
 
 
+def device_precision(largest: float, log2_scale: int) -> int:
+    """The bits of the fixed-point numbers with which a device encrypts values up to largest: 31 or 63."""
+    return 31 if largest * 2.0**log2_scale < 2.0**_PRODUCT_BITS else 63
+
+
 def check_largest(largest: object) -> float:
     """The bound as a float. ParameterError unless it is a number from 2^-100 to 2^100."""
     if (

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote.arguments import whole
-from ciphermote.bounds import DEFAULT_LARGEST, check_largest, float32_above
+from ciphermote.bounds import DEFAULT_LARGEST, check_largest, device_precision, float32_above
 from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyPair, SecretKey
@@ -197,11 +197,19 @@ def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) ->
 # --- C --------------------------------------------------------------------------------------------
 
 
+def _scale_lines(largest: float, log2_scale: int) -> list[str]:
+    return [
+        f"#define CM_PROVISIONED_LOG2_SCALE {log2_scale}",
+        f"#define CM_PROVISIONED_PRECISION CM_FIXED_{device_precision(largest, log2_scale)}",
+    ]
+
+
 def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
     """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
     cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0,
-    CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and CM_PROVISIONED_LOG2_SCALE, CKKS's
-    scale. With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
+    CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and for CKKS
+    CM_PROVISIONED_LOG2_SCALE and the CM_PROVISIONED_PRECISION that values up to the bound need at that scale.
+    With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
     CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
     Include it in one C file. command: what it says it was written by.
     """
@@ -222,7 +230,7 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
         "",
         f"#define CM_PROVISIONED_N {p.parameters.n}",
         f"#define CM_PROVISIONED_LARGEST {p.largest!r}f",
-        *([] if p.log2_scale is None else [f"#define CM_PROVISIONED_LOG2_SCALE {p.log2_scale}"]),
+        *([] if p.log2_scale is None else _scale_lines(p.largest, p.log2_scale)),
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
         f"#define CM_PROVISIONED_TAGGED {int(p.identity is not None)}",

@@ -119,7 +119,23 @@ def test_keys_for_other_values_suit_the_sensors_precision(tmp_path: Path) -> Non
     shell("ciphermote provision keys -o provisioned_keys.h", tmp_path)
     header = (tmp_path / "provisioned_keys.h").read_text()
     (scale,) = re.findall(r"#define CM_PROVISIONED_LOG2_SCALE (\d+)", header)
-    assert "CM_FIXED_31" in README and 5000 * 2 ** int(scale) < 2**29
+    assert 5000 * 2 ** int(scale) < 2**29
+    assert "#define CM_PROVISIONED_PRECISION CM_FIXED_31\n" in header
+
+
+def test_the_sensor_sends_values_beyond_31_bits_too(tmp_path: Path) -> None:
+    for name in ("sensor.c", "main.c"):
+        (source,) = re.findall(
+            rf"^```c\n(/\* {re.escape(name)} \*/.*?)^```$", README, re.DOTALL | re.MULTILINE
+        )
+        (tmp_path / name).write_text(source.replace("21.4f, -27.0f", "1e9f, 3.0f"))
+    shell("ciphermote keygen keys --largest 1e9", tmp_path)
+    shell("ciphermote provision keys -o provisioned_keys.h", tmp_path)
+    core = ROOT / "core"
+    shell(f"cc main.c {core}/src/*/*.c -I{core}/include -I{core}/src -o sensor", tmp_path)
+    shell("./sensor > frames.bin && ciphermote adapt keys frames.bin -o reading.ct", tmp_path)
+    readings = numbers_of(shell("ciphermote decrypt keys reading.ct --count 2", tmp_path))
+    assert [readings["0"], readings["1"]] == pytest.approx([1e9, 3.0], abs=1e-3)
 
 
 def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
