@@ -112,6 +112,7 @@ def write_headers(
         f"#define CM_PROVISIONED_N {n}",
         f"#define CM_PROVISIONED_LARGEST {float(largest)}f",
         "#define CM_PROVISIONED_LOG2_SCALE 22",
+        "#define CM_PROVISIONED_PRECISION CM_FIXED_31",
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = "
         f"{initializer([source.randrange(256) for _ in range(32)])};",
     ]
