@@ -7,13 +7,17 @@ from __future__ import annotations
 import ast
 import codecs
 import json
-from collections.abc import Callable
+import re
+import typing
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import ciphermote
 import pytest
+import typer
 from ciphermote import LinearModel, Owner, inspection, json_text, number_text, provision
+from ciphermote.cli import app
 from ciphermote.cli.compact import _positions, _weights
 from ciphermote.cli.options import numbers
 from ciphermote.cli.owner import _time
@@ -25,12 +29,14 @@ from ciphermote.errors import Error, KeyFileError, ParameterError, ValueRangeErr
 from ciphermote.fleet import results
 from ciphermote.fleet.connections import Connection
 from ciphermote.fleet.device import Waiting
+from ciphermote.gateway import api, operator_api
 from ciphermote.gateway.definitions import JobSpec
 from ciphermote.keys.manifest import Manifest
 from ciphermote.parameter_files import parameters_to_dict
 from ciphermote.parameters import by_name
 from ciphermote.values import parse_values
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from typer.testing import CliRunner
 
 PACKAGE = Path(ciphermote.__file__).parent
 SET = by_name("n2048_q26_p27")
@@ -70,6 +76,57 @@ def test_options_that_list_numbers_take_ascii_digits(read: Callable[[str], objec
     for odd in ODD:
         with pytest.raises(ParameterError):
             read(odd)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("keygen", "keys", "--largest"),
+        ("keygen", "keys", "--summed"),
+        ("decrypt", "keys", "a.ct", "--count"),
+        ("compact", "advise", "--windows"),
+        ("serve", "--port"),
+    ],
+)
+def test_options_that_are_a_number_take_ascii_digits(arguments: tuple[str, ...], odd: str) -> None:
+    result = CliRunner().invoke(app, [*arguments, odd], env={"COLUMNS": "200"})
+    assert result.exit_code == 2 and re.search(r"is no (whole )?number in the digits 0 to 9", result.stderr)
+
+
+def test_no_commands_number_is_read_by_pythons_rules() -> None:
+    """And each keeps its range."""
+    found = list(_numbers_of(app))
+    assert len(found) > 40
+    for kind, info in found:
+        assert info.parser is not None
+        for odd in ODD:
+            with pytest.raises(typer.BadParameter):
+                info.parser(odd)
+        if info.min is not None:
+            assert info.parser(str(info.min)) == info.min and type(info.parser(str(info.min))) is kind
+            with pytest.raises(typer.BadParameter, match="not in the range"):
+                info.parser(str(info.min - 1))
+
+
+def _numbers_of(group: typer.Typer) -> Iterator[tuple[type, Any]]:
+    for command in group.registered_commands:
+        assert command.callback is not None
+        for hint in typing.get_type_hints(command.callback, include_extras=True).values():
+            kind = getattr(hint, "__origin__", None)
+            for number in {kind, *typing.get_args(kind)} & {int, float}:
+                yield from ((number, info) for info in hint.__metadata__)
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from _numbers_of(inner.typer_instance)
+
+
+@pytest.mark.parametrize("query", [operator_api.Limit, operator_api.AfterNumber, api._After, api._Skip])
+def test_a_query_takes_ascii_digits(query: Any) -> None:
+    assert TypeAdapter(query).validate_python("7") == 7
+    for odd in ODD:
+        with pytest.raises(ValidationError, match="digits 0 to 9"):
+            TypeAdapter(query).validate_python(odd)
 
 
 def test_a_gateway_takes_each_device_once_in_its_only_spelling() -> None:

@@ -33,6 +33,7 @@ from ciphermote.cli import (
     rekey,
     serve,
 )
+from ciphermote.cli.ascii_numbers import take_ascii_numbers
 from ciphermote.cli.console import fail
 from ciphermote.errors import Error
 
@@ -118,3 +119,4 @@ app.add_typer(compact.compact, name="compact")
 app.add_typer(owner.owner, name="owner")
 app.add_typer(operator.operator, name="operator")
 app.add_typer(gateway.gateway, name="gateway")
+take_ascii_numbers(app)

@@ -34,6 +34,7 @@ from ciphermote.gateway.definitions import (
     NAME_PATTERN,
     PATTERNS,
     AnswerForm,
+    Ascii,
     Definition,
     Digits,
     Enrolment,
@@ -68,8 +69,8 @@ _Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 _Number = Annotated[int, Digits, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}")]
-_After = Annotated[int, Query(ge=-1, le=2**62)]
-_Skip = Annotated[int, Query(ge=0, le=2**40)]
+_After = Annotated[int, Ascii, Query(ge=-1, le=2**62)]
+_Skip = Annotated[int, Ascii, Query(ge=0, le=2**40)]
 
 
 class _DeviceAction(StringConvertor):
@@ -277,7 +278,7 @@ def fetch_result(
     gateway: TheGateway,
     fleet: _Name,
     counter: _Id,
-    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+    device: Annotated[int | None, Ascii, Query(ge=0, le=2**32 - 1)] = None,
 ) -> Response:
     """The result that answers an attempt. device: whose, if the token is an uplink's."""
     principal = _device(request)
@@ -358,7 +359,7 @@ async def watch(
     request: Request,
     gateway: TheGateway,
     fleet: OwnedFleet,
-    events: Annotated[int, Query(ge=1, le=1_000_000)] = 1_000_000,
+    events: Annotated[int, Ascii, Query(ge=1, le=1_000_000)] = 1_000_000,
 ) -> StreamingResponse:
     """The same as it changes, once a second (server-sent events); events: end after so many."""
 
@@ -457,8 +458,8 @@ async def put_result(
     fleet: OwnedFleet,
     number: _Number,
     counter: _Id,
-    largest: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
-    log2_tiles: Annotated[int, Query(ge=0, le=4)] = 0,
+    largest: Annotated[float | None, Ascii, Query(gt=0, allow_inf_nan=False)] = None,
+    log2_tiles: Annotated[int, Ascii, Query(ge=0, le=4)] = 0,
 ) -> None:
     """Answer an attempt of a device: it fetches the result as tagged frames."""
     form = AnswerForm(largest=largest, log2_tiles=log2_tiles)
@@ -470,7 +471,7 @@ def list_windows(
     gateway: TheGateway,
     fleet: OwnedFleet,
     after: _After = 0,
-    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+    device: Annotated[int | None, Ascii, Query(ge=0, le=2**32 - 1)] = None,
 ) -> list[dict[str, Any]]:
     """A page of the windows that count, in the order in which they became complete."""
     return gateway.registry.windows(fleet, after, device)

@@ -49,7 +49,18 @@ def _digits(value: Any) -> Any:
     return int(value)
 
 
+def _ascii(value: Any) -> Any:
+    """Text in a query that stands for a number."""
+    if isinstance(value, str):
+        try:
+            number_text.real(value)
+        except ValueError:
+            raise ValueError("write the number in the digits 0 to 9") from None
+    return value
+
+
 Digits = BeforeValidator(_digits)
+Ascii = BeforeValidator(_ascii)
 Device = Annotated[int, Digits, Field(ge=0, le=2**32 - 1)]
 Seconds = Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
 Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]

@@ -12,7 +12,14 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import StrictRoute
-from ciphermote.gateway.definitions import ID_PATTERN, NAME_PATTERN, Digits, RetentionRequest, TenantRequest
+from ciphermote.gateway.definitions import (
+    ID_PATTERN,
+    NAME_PATTERN,
+    Ascii,
+    Digits,
+    RetentionRequest,
+    TenantRequest,
+)
 from ciphermote.gateway.operator_models import (
     AuditPage,
     Deletion,
@@ -40,10 +47,10 @@ Fleets = Annotated[str, Path(pattern=NAME_PATTERN, description="A fleet's name")
 DeviceNumber = Annotated[int, Digits, Path(ge=0, le=2**32 - 1, description="A device's number")]
 TokenId = Annotated[str, Path(pattern=ID_PATTERN, description="A token's id: its middle part")]
 QuarantineId = Annotated[int, Digits, Path(ge=0, le=_NEWEST)]
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many items a page has at most")]
+Limit = Annotated[int, Ascii, Query(ge=1, le=1000, description="How many items a page has at most")]
 AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}", description="A page's next")]
-AfterNumber = Annotated[int, Query(ge=-1, le=_NEWEST, description="A page's next")]
-Before = Annotated[int, Query(ge=0, le=_NEWEST, description="A page's next")]
+AfterNumber = Annotated[int, Ascii, Query(ge=-1, le=_NEWEST, description="A page's next")]
+Before = Annotated[int, Ascii, Query(ge=0, le=_NEWEST, description="A page's next")]
 
 
 def _actor(request: Request) -> Actor:
