@@ -23,6 +23,7 @@ SECRETS = (
     *("fleet.key", "gateway.key", "keys/secret.key", "headers/provisioned_keys.h", "headers/compact_keys.h"),
     *("device7.h", "device7.blob", "device7.json", "device7.rekey", "owner.token", "ca-key.pem"),
     *("fleet.key.device7.1.counter", "counter", "state/device.json", "state/windows/7.window"),
+    *("ciphermote-gateway/gateway.db", "ciphermote-gateway/lock", "gateway.db-wal", "gateway.password"),
     *("packets.txt", "readings.ledger", "model.json", "sensor.c", "frames.bin"),
 )
 PLANTED = "This is a secret."
