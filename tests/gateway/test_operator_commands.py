@@ -174,7 +174,11 @@ def test_an_operator_elsewhere_uses_a_token(server: Server, tmp_path: Path) -> N
     elsewhere = ("--gateway", server.url, "--ca", str(server.authority))
     for options, code, words in (
         ((*elsewhere, "--token", str(server.data / "operator.token")), 0, "home"),
-        ((*elsewhere, "--token", str(server.data / "owner.token")), 1, "scope owner"),
+        (
+            (*elsewhere, "--token", str(server.data / "owner.token")),
+            1,
+            "The token is an owner's: use an operator's.",
+        ),
         (elsewhere, 1, "--token"),
         (("--token", "x"), 1, "--gateway"),
         (("--gateway", server.url, "--token", str(server.data / "operator.token")), 1, "--ca"),
