@@ -102,7 +102,7 @@ def decrypt_with_errors(
     values, seal = _decrypt(data, key, options, model)
     _, label = detach(seal)
     known = UNKNOWN if label is None else label.known
-    return Decrypted(values, _errors(values, known, options.is_exact, model), known)
+    return Decrypted(values, _errors(values, known, options, model), known)
 
 
 def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> Decrypted:
@@ -125,7 +125,8 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
 
 @dataclass
 class _Options:
-    """How a ciphertext is read. is_exact: whether it was BFV's."""
+    """How a ciphertext is read. is_exact: whether it was BFV's; are_complex: whether its slots have imaginary
+    parts, asked for or not."""
 
     complex_slots: bool
     places: Places | None
@@ -133,6 +134,7 @@ class _Options:
     plain_modulus: int
     bare: bool
     is_exact: bool = False
+    are_complex: bool = False
 
     def __post_init__(self) -> None:
         self.complex_slots = flag(self.complex_slots, "complex_slots (--complex)")
@@ -159,6 +161,9 @@ def _decrypt(
         if places is not None or signed:
             raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
         slots = ckks.decrypt(seal, key, bare=bare).complex_slots()
+        options.are_complex = options.complex_slots or (
+            known.error is not None and bool((np.abs(slots.imag) > 2 * known.error.stated).any())
+        )
         found: Numbers = slots if options.complex_slots else slots.real.copy()
     else:
         if options.complex_slots:
@@ -215,16 +220,16 @@ def check_scores(model: LinearModel, model_id: int | None) -> None:
 
 
 def _errors(
-    values: Numbers, known: Known, is_exact: bool, model: LinearModel | None
+    values: Numbers, known: Known, options: _Options, model: LinearModel | None
 ) -> NDArray[np.float64] | None:
     if known.largest is None:
         return None
-    if is_exact:
+    if options.is_exact:
         return np.zeros(values.shape)
     if known.error is None:
         return None
     if model is not None:
         return known.of_classes(model.weights)
-    if values.dtype.kind == "c":  # a curve is of real values
+    if options.are_complex:  # a curve is of real values
         return np.full(values.shape, known.error.stated)
     return known.error.stated_at(values.astype(np.float64))

@@ -132,14 +132,14 @@ class Uncertainty:
 
     def stated_at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """How far each of these decrypted values may be off: by the largest error of all points of the curve
-        that have this value."""
+        that have this value; by the largest of all, where none has."""
         if not self.is_curve:
             return np.full(values.shape, self.stated)
         u = _grid()
         both = _tuple(polynomial.polyadd(self.variance, self.rounding))
         at, variance, spread = (polynomial.polyval(u, each) for each in (self.values, both, self.spread))
         inside = np.clip(values, at.min(), at.max())
-        found = np.zeros(values.shape)
+        found = np.where(np.abs(values - inside) > self.stated, self.stated - self.bias, 0.0)
         for first, last in _monotone_runs(at):
             piece = (
                 slice(first, last + 1)

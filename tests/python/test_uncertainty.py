@@ -207,3 +207,15 @@ def test_readings_of_the_same_numbers_are_rounded_alike(
     assert scored.known.error is not None
     (fresh,) = evaluator.load(alike[0]).known.error.rounding  # type: ignore[union-attr]
     assert scored.known.error.rounding == (fresh,) and scored.known.error.bias * scored.scale == 0.5
+
+
+@pytest.mark.parametrize("angle", [np.pi / 4, np.pi / 2])
+def test_the_real_part_of_a_complex_square_is_as_far_off_as_is_stated(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator, angle: float
+) -> None:
+    """By 2 |z| times the error of z, however small or negative the real part of z^2."""
+    z = np.random.default_rng(8).uniform(30, 45, owner.parameters.slots) * np.exp(1j * angle)
+    square = evaluator.rescale(evaluator.square(ciphermote.encrypt(z, owner.secret_key, largest=50)))
+    assert square.known.error is not None
+    found = owner.decrypt_with_errors(bytes(square))
+    assert found.errors == pytest.approx(square.known.error.stated)
