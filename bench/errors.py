@@ -35,7 +35,7 @@ LEAST_HALF, MOST_HALF = 0.02, 0.08
 SET, POLYNOMIAL_SET = "n4096_q26x3_p27", "n8192_q26x7_p27"
 READINGS = 3
 """In a sum."""
-LEAST_SCORES = 2
+LEAST_SCORES = 16
 """Under each key: of models with fewer classes, more than one reading is scored."""
 LARGEST = 50.0
 FEATURES = {1: 1, 2: 2, 3: 12, 10: 64}
