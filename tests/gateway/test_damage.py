@@ -142,6 +142,7 @@ def test_verify_finds_each_kind_of_damage(tmp_path: Path) -> None:
         found = list(verify(data))
         assert [each.kind for each in found] == ["window", "window", "object"]
         assert "Fleet full, window 0 of device 2, epoch 1" in found[0].sentence
+        assert "have changed since they were stored: restore them" in found[0].sentence
         assert "Fleet compact, window 0 of device 3, epoch 1" in found[1].sentence
         assert digest in found[2].sentence
         site.gateway.scrubber.run()

@@ -70,7 +70,10 @@ class WindowChecker:
 
 def _fault(window: StoredWindow, delivery: _core.Delivery) -> str | None:
     if delivery.status != "CM_OK":
-        return delivery.fault
+        return (
+            "Its bytes have changed since they were stored: restore them from a backup, or compute without "
+            "the window (--leave-out-damaged)."
+        )
     same = (delivery.device, delivery.epoch, delivery.window, delivery.counter, delivery.tags)
     if same != (*window[:2], window.number, window.counter, unsigned(window.signed_tags)):
         return "The bytes are of another window."
