@@ -260,9 +260,9 @@ class _Square:
     @classmethod
     def of(cls, given: Uncertainty) -> _Square | None:
         values = given.values
-        parts = [_padded(each) for each in (given.variance, given.spread, given.rounding)]
         if len(values) != 3 or any(values[:2]) or not values[2]:
             return None
+        parts = [_padded(each) for each in (given.variance, given.spread, given.rounding)]
         if any(len(part) > 3 or part[1] for part in parts):
             return None
         size = abs(values[2])
