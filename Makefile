@@ -126,7 +126,7 @@ bench-compact: setup-test
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
 
-## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (15 minutes)
+## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (5 minutes)
 bench-errors: setup-test
 	.venv/bin/python bench/errors.py
 
