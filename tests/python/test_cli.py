@@ -98,7 +98,7 @@ def test_a_reading_goes_all_the_way(house: Path, tmp_path: Path, run: Run, key: 
     )
     plain = MODEL.scores(FEATURES[0])
     assert found["label"] == MODEL.labels[int(np.argmax(plain))]
-    assert np.abs(np.array(list(found["scores"].values())) - plain).max() < 0.01
+    assert np.abs(np.array(list(found["scores"].values())) - plain).max() < 0.1
 
 
 def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) -> None:
@@ -122,7 +122,7 @@ def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) 
     )
     for x, name in zip(FEATURES, ("reading0.ct", "reading1.ct"), strict=True):
         output = run("decrypt", house / "keys", tmp_path / "scores" / name, "--count", "3", "--json")
-        assert np.abs(np.array(json.loads(output)["values"]) - MODEL.scores(x)).max() < 0.01
+        assert np.abs(np.array(json.loads(output)["values"]) - MODEL.scores(x)).max() < 0.1
 
 
 def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
@@ -131,7 +131,7 @@ def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
     own = ("--ledger", tmp_path / "ledger")
     run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", "--seeded", *own)
     shown = re.findall(r"^\S \d +\S (\S+)", run("decrypt", house / "keys", tmp_path / "reading.ct"), re.M)
-    assert np.abs(np.array(shown[:2], dtype=float) - [1.5, -2.0]).max() < 1e-4  # 23 sigma of 4.4e-6
+    assert np.abs(np.array(shown[:2], dtype=float) - [1.5, -2.0]).max() < 1e-3  # 28 sigma of 3.5e-5
     assert "imaginary" in run("decrypt", house / "keys", tmp_path / "reading.ct", "--complex")
     model = house / "model.json"
     run(

@@ -96,7 +96,7 @@ def test_weights_want_a_bound(owner: Owner, house: Path, tmp_path: Path, run: Ru
     assert not score.exists()
     run(*command)
     found = json.loads(run("decrypt", house / "keys", score, "--json", "--count", 1))["values"]
-    assert abs(found[0] - 603000) < 8  # noise of sigma 0.76, with an exponential tail
+    assert abs(found[0] - 603000) < 60  # noise of sigma 5.8, with an exponential tail
 
 
 @pytest.mark.parametrize("bound", [0, -1.0, float("nan"), float("inf"), "16", True])
@@ -250,7 +250,7 @@ def test_a_ciphertext_counts_twice_on_request_alone(house: Path, tmp_path: Path,
         assert not total.exists()
     run("add", one, copy, "-o", total, "--repeated")
     found = json.loads(run("decrypt", house / "keys", total, "--json"))["values"]
-    assert np.abs(np.array(found[:2]) - [2, 4]).max() < 0.01
+    assert np.abs(np.array(found[:2]) - [2, 4]).max() < 0.1
 
 
 def test_the_help_says_that_sums_of_integers_wrap(run: Run) -> None:
