@@ -130,6 +130,10 @@ bench-gateway: setup-test
 bench-errors: setup-test
 	.venv/bin/python bench/errors.py
 
+## what Python adds to the native calls under it: ciphertexts loaded, computed on and decrypted (a minute)
+bench-python: setup-test
+	.venv/bin/python bench/python.py
+
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py

@@ -8,7 +8,7 @@ find_package(nanobind CONFIG REQUIRED)
 
 function(add_python_module name source)
   nanobind_add_module(${name} NB_STATIC ${source})
-  target_compile_features(${name} PRIVATE cxx_std_17)
+  target_compile_features(${name} PRIVATE cxx_std_20)
   target_include_directories(${name} PRIVATE core/src)
   target_link_libraries(${name} PRIVATE ciphermote::ciphermote)
 endfunction()

@@ -6,8 +6,9 @@ docs/architecture.md.
 arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers that it
 includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
-In host/, evaluate/ and owner/ stand on rns/ and arch/, and never on each other. The C library's rooms that
-have a secret key are open to owner/ alone; its random streams also to rns/, which expands public seeds.
+In host/, evaluate/, owner/ and intake/ stand on rns/ and arch/, and never on each other. The C library's
+rooms that have a secret key are open to owner/ alone; its random streams also to rns/ and intake/, which
+expand public seeds.
 
 tools/check_rooms.py [CORE]      (default core/; the hosted library's place is beside it)
 """
@@ -21,13 +22,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("common", "params", "arch", "ring", "random", "encode", "scheme", "wire", "protocol")
-HOST_ROOMS = {"arch": (), "rns": ("arch",), "evaluate": ("rns", "arch"), "owner": ("rns", "arch")}
+HOST_ROOMS = {
+    "arch": (),
+    "rns": ("arch",),
+    "evaluate": ("rns", "arch"),
+    "owner": ("rns", "arch"),
+    "intake": ("rns", "arch"),
+}
 OPEN_TO_HOST = ("common", "params", "ring")
 CORE_ROOMS = {
     "arch": OPEN_TO_HOST,
     "rns": (*OPEN_TO_HOST, "random"),
     "evaluate": OPEN_TO_HOST,
     "owner": ROOMS,
+    "intake": (*OPEN_TO_HOST, "random"),
 }
 BACK_ENDS = "arch/backends.h"
 BACK_END = re.compile(r"arch/\w+\.c")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote import _evaluator as native
 from ciphermote.core import core_params
 from ciphermote.hosted import context_of
@@ -21,7 +21,7 @@ def seconds_to_add(bodies: Path, set_name: str) -> float:
     parameters = by_name(set_name)
     taken_apart = []
     for data in read_bodies(bodies):
-        stored = _core.read_stored(core_params(parameters), 0, data)
+        stored = _evaluator.read_stored(core_params(parameters), 0, data)
         payloads = [
             data[at + _HEADER_BYTES : at + size - _TRAILER_BYTES]
             for _, _, _, at, size in sorted(stored.parts)

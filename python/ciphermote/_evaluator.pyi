@@ -49,6 +49,20 @@ class Ciphertext:
     def residues(self) -> NDArray[numpy.uint32]:
         """Values: uint32 [components, primes, n], a copy."""
 
+    def first_residues(self) -> bytes:
+        """The first 16 residues of the first polynomial, values, as bytes."""
+
+    def read_frames(self, params: ciphermote._core.Params, data: object) -> str:
+        """As from_frames, into this one; the status alone."""
+
+    @staticmethod
+    def from_frames(
+        context: Context, params: ciphermote._core.Params, data: object
+    ) -> tuple[Ciphertext, Delivery, str]:
+        """
+        (ciphertext or None, delivery, status) of one whole ciphertext's frames, in any order.
+        """
+
     def coefficients(self) -> NDArray[numpy.uint32]:
         """uint32 [components, primes, n]."""
 
@@ -58,6 +72,97 @@ class Ciphertext:
     def primes(self) -> int: ...
     @property
     def scale(self) -> float: ...
+
+class Delivery:
+    """Tagged frames or packets of one attempt; see check_deliveries."""
+
+    @property
+    def status(self) -> str:
+        """CM_OK, or why it is refused; all else is as CM_OK alone has it."""
+
+    @property
+    def fault(self) -> str:
+        """The status in words."""
+
+    @property
+    def failed_at(self) -> int:
+        """Where the frame or packet begins that is refused."""
+
+    @property
+    def set(self) -> int:
+        """The compact set's id; 0 for frames."""
+
+    @property
+    def device(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def counter(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def random(self) -> bytes: ...
+    @property
+    def key_id(self) -> int: ...
+    @property
+    def scheme(self) -> int: ...
+    @property
+    def primes(self) -> int:
+        """Residues a coefficient."""
+
+    @property
+    def components(self) -> int: ...
+    @property
+    def scale_or_t(self) -> int:
+        """CKKS: the scale's binary64, as a word; BFV: t."""
+
+    @property
+    def ntt_form(self) -> bool: ...
+    @property
+    def xof(self) -> int: ...
+    @property
+    def scale(self) -> float:
+        """CKKS's; 1 for BFV."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether a seed's frame takes place 0."""
+
+    @property
+    def agreed(self) -> bytes:
+        """
+        What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.
+        """
+
+    @property
+    def tags(self) -> int:
+        """The sum of all tags, modulo 2^64."""
+
+    @property
+    def covered(self) -> int:
+        """How many places the parts take."""
+
+    @property
+    def places(self) -> int:
+        """
+        How many frames a whole set of these has; 0 for packets, which do not say.
+        """
+
+    @property
+    def parts(self) -> list[tuple[int, int, int, int, int]]:
+        """
+        (place, places, tag, where it begins, bytes) of each; a packet's places are its positions.
+        """
+
+def check_deliveries(deliveries: Sequence[tuple[object, bytes, int, bytes]]) -> list[Delivery]:
+    """
+    Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.
+    """
+
+def read_stored(params: ciphermote._core.Params | None, counter: int, data: bytes) -> Delivery:
+    """
+    What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.
+    """
 
 class Plaintext:
     """Encoded numbers."""

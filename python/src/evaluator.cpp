@@ -27,6 +27,7 @@ using Residues = nb::ndarray<const uint32_t, nb::c_contig, nb::device::cpu>;
 using ComplexValues = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+constexpr size_t first_residues = 16;
 using SharedContext = std::shared_ptr<const Context>;
 
 std::span<const uint32_t> words_of(const Residues &array)
@@ -75,11 +76,6 @@ template <class T> std::span<const T> numbers_of(const Table<T> &table)
 
 using Bytes = nb::bytes;
 
-std::span<const uint8_t> span_of(const Bytes &bytes)
-{
-    return {static_cast<const uint8_t *>(bytes.data()), bytes.size()};
-}
-
 Seeded seeded(int xof, const Bytes &seed, double scale, Form form)
 {
     if (xof < 0 || xof > 255) {
@@ -127,7 +123,7 @@ class Attempts
     void add(const uint8_t *bytes, size_t length)
     {
         Delivery stored;
-        stored.read(&params_, nullptr, 0, bytes, length);
+        stored.read(params_.get(), nullptr, 0, {bytes, length});
         check(stored.status());
         std::vector<Delivery::Part> parts = stored.parts();
         if (parts.size() != stored.places()) {
@@ -161,8 +157,7 @@ class Attempts
   private:
     static std::span<const uint8_t> payload(const uint8_t *bytes, const Delivery::Part &part)
     {
-        return {bytes + part.at + CM_FRAME_TAGGED_HEADER_BYTES,
-                part.length - CM_FRAME_TAGGED_HEADER_BYTES - CM_TAG_BYTES - CM_FRAME_CRC_BYTES};
+        return {bytes + part.payload_at, part.payload_length};
     }
     std::span<const uint32_t> residues_of(const uint8_t *bytes, const std::vector<Delivery::Part> &parts)
     {
@@ -208,6 +203,38 @@ class Lent
   private:
     Py_buffer buffer_{};
 };
+
+/* Of whole frames, every byte checked; no ciphertext unless the status is CM_OK. */
+std::tuple<std::unique_ptr<Ciphertext>, std::unique_ptr<Delivery>, std::string>
+from_frames(const SharedContext &context, const Params &params, const nb::object &data)
+{
+    const Lent lent(data);
+    auto delivery = std::make_unique<Delivery>();
+    std::unique_ptr<Ciphertext> found;
+    cm_status status;
+    {
+        const nb::gil_scoped_release released;
+        delivery->read(params.get(), nullptr, 0, lent.bytes());
+        status = read_ciphertext(context, *delivery, lent.bytes(), found);
+    }
+    if (status != CM_OK) {
+        found.reset();
+    }
+    return {std::move(found), std::move(delivery), StatusError(status).name()};
+}
+
+/* The same, into memory that is there. */
+std::string read_frames(Ciphertext &into, const Params &params, const nb::object &data)
+{
+    const Lent lent(data);
+    const nb::gil_scoped_release released;
+    Delivery delivery;
+    delivery.read(params.get(), nullptr, 0, lent.bytes());
+    auto out = std::make_unique<Ciphertext>(std::move(into));
+    const cm_status status = read_ciphertext(out->context(), delivery, lent.bytes(), out);
+    into = std::move(*out);
+    return StatusError(status).name();
+}
 
 void add_attempts(Sum &sum, const Params &params, const std::vector<nb::object> &attempts)
 {
@@ -289,10 +316,22 @@ NB_MODULE(_evaluator, m)
                Form form) { new (self) Ciphertext(ciphertext(context, residues, scale, form)); },
             "context"_a, "residues"_a, "scale"_a, "form"_a = Form::values)
         .def("residues", &residues_of, "Values: uint32 [components, primes, n], a copy.")
+        .def(
+            "first_residues",
+            [](const Ciphertext &c) {
+                return nb::bytes(c.polynomial(0, 0), first_residues * sizeof(uint32_t));
+            },
+            "The first 16 residues of the first polynomial, values, as bytes.")
+        .def("read_frames", &read_frames, "params"_a, "data"_a,
+             "As from_frames, into this one; the status alone.")
+        .def_static("from_frames", &from_frames, "context"_a, "params"_a, "data"_a,
+                    "(ciphertext or None, delivery, status) of one whole ciphertext's frames, in any order.")
         .def("coefficients", &coefficients_of, "uint32 [components, primes, n].")
         .def_prop_ro("components", &Ciphertext::components)
         .def_prop_ro("primes", &Ciphertext::primes)
         .def_prop_ro("scale", &Ciphertext::scale);
+
+    bind_deliveries(m);
 
     nb::class_<Plaintext>(m, "Plaintext", "Encoded numbers.")
         .def(

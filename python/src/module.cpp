@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ciphermote._core: what the package uses of the C library. */
-#include "delivery.h"
 #include "library.h"
 
 extern "C" {
 #include "random/sample.h"
 #include "random/xof.h"
+#include "wire/tag.h"
 }
 
 using namespace ciphermote;
@@ -303,6 +303,24 @@ struct CompactPacket {
 };
 
 /* What a window's second polynomial is expanded from: the lane key's stream at counter and random bytes. */
+/* The tag of a message. */
+nb::bytes tag_of(const nb::bytes &key, const nb::bytes &message)
+{
+    const uint8_t *bytes = bytes_of(key, CM_TAG_KEY_BYTES, "the tag key");
+    cmi_tagger tagger;
+    cmi_stream stream;
+    uint32_t position[4];
+    cmi_tagger_init(&tagger, bytes + 32);
+    cmi_tagger_update(&tagger, static_cast<const uint8_t *>(message.data()), message.size());
+    cmi_tagger_finish(&tagger, position);
+    cmi_stream_set_key(&stream, bytes);
+    cmi_stream_at(&stream, position);
+    nb::bytes tag(stream.block, CM_TAG_BYTES);
+    cmi_wipe(&tagger, sizeof tagger);
+    cmi_wipe(&stream, sizeof stream);
+    return tag;
+}
+
 nb::bytes compact_seed(const nb::bytes &lane_key, uint64_t counter, const nb::bytes &random)
 {
     const uint8_t *bytes = bytes_of(random, 8, "a window's random bytes");
@@ -425,54 +443,6 @@ NB_MODULE(_core, m)
         .def_prop_ro("first", [](const CompactPacket &p) { return p.frame.first; })
         .def_prop_ro("count", [](const CompactPacket &p) { return p.frame.count; });
     m.def("tag", &tag_of, "key"_a, "message"_a, "8 bytes, under a tag key of 48.");
-    using Part = Delivery::Part;
-    nb::class_<Delivery>(m, "Delivery", "Tagged frames or packets of one attempt; see check_deliveries.")
-        .def_prop_ro(
-            "status", [](const Delivery &d) { return StatusError(d.status()).name(); },
-            "CM_OK, or why it is refused; all else is as CM_OK alone has it.")
-        .def_prop_ro(
-            "fault", [](const Delivery &d) { return cm_status_text(d.status()); }, "The status in words.")
-        .def_prop_ro("failed_at", &Delivery::failed_at, "Where the frame or packet begins that is refused.")
-        .def_prop_ro("set", &Delivery::set, "The compact set's id; 0 for frames.")
-        .def_prop_ro("device", [](const Delivery &d) { return d.first().device; })
-        .def_prop_ro("epoch", [](const Delivery &d) { return d.first().epoch; })
-        .def_prop_ro("counter", &Delivery::counter)
-        .def_prop_ro("window", &Delivery::window)
-        .def_prop_ro("random", &Delivery::random)
-        .def_prop_ro("key_id", [](const Delivery &d) { return d.first().info.key_id; })
-        .def_prop_ro("scheme", [](const Delivery &d) { return static_cast<int>(d.first().info.scheme); })
-        .def_prop_ro(
-            "primes", [](const Delivery &d) { return d.first().info.primes; }, "Residues a coefficient.")
-        .def_prop_ro("components", [](const Delivery &d) { return d.first().info.components; })
-        .def_prop_ro(
-            "scale_or_t", [](const Delivery &d) { return d.first().info.scale_or_t; },
-            "CKKS: the scale's binary64, as a word; BFV: t.")
-        .def_prop_ro("ntt_form", [](const Delivery &d) { return d.first().info.ntt_form; })
-        .def_prop_ro("xof", [](const Delivery &d) { return static_cast<int>(d.first().info.xof); })
-        .def_prop_ro("scale", &Delivery::scale, "CKKS's; 1 for BFV.")
-        .def_prop_ro(
-            "seeded", [](const Delivery &d) { return d.first().info.xof != CM_XOF_NONE; },
-            "Whether a seed's frame takes place 0.")
-        .def_prop_ro("agreed", &Delivery::agreed,
-                     "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
-        .def_prop_ro("tags", &Delivery::tags, "The sum of all tags, modulo 2^64.")
-        .def_prop_ro("covered", &Delivery::covered, "How many places the parts take.")
-        .def_prop_ro("places", &Delivery::places,
-                     "How many frames a whole set of these has; 0 for packets, which do not say.")
-        .def_prop_ro(
-            "parts",
-            [](const Delivery &d) {
-                std::vector<std::tuple<unsigned, unsigned, uint64_t, size_t, size_t>> out;
-                for (const Part &p : d.parts()) {
-                    out.emplace_back(p.place, p.count, p.tag, p.at, p.length);
-                }
-                return out;
-            },
-            "(place, places, tag, where it begins, bytes) of each; a packet's places are its positions.");
-    m.def("check_deliveries", &check_deliveries, "deliveries"_a,
-          "Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.");
-    m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
-          "What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,
           "The seed of a window's second polynomial: 32 bytes.");
 }

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote.core import core_params
 from gateway_support import FullDevice, frames_of, full_owner
 
@@ -45,7 +45,7 @@ def test_a_residue_that_is_not_below_its_prime_is_refused(name: str) -> None:
 
     def status(index: int, residue: int) -> str:
         delivery = seed + with_residue(first, key, bits, index, residue)
-        return str(_core.check_deliveries([(params, key, 0, delivery)])[0].status)
+        return str(_evaluator.check_deliveries([(params, key, 0, delivery)])[0].status)
 
     for index in sorted(places):
         assert status(index, prime - 1) == status(index, 0) == "CM_OK"

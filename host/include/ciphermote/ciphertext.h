@@ -54,6 +54,10 @@ class Ciphertext
     Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes, double scale);
     std::uint32_t *polynomial(unsigned component, unsigned prime);
     const std::uint32_t *polynomial(unsigned component, unsigned prime) const;
+    void set_scale(double scale)
+    {
+        scale_ = scale;
+    }
 
   private:
     std::shared_ptr<const Context> context_;

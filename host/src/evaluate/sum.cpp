@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include <string>
 
 #include "ciphermote/evaluate.h"
@@ -11,6 +8,7 @@
 #include "rns/level.h"
 #include "rns/lock.h"
 #include "rns/memory.h"
+#include "rns/unpacking.h"
 
 namespace ciphermote
 {
@@ -24,7 +22,7 @@ struct Sum::Body {
     Form form = Form::values;
     words sums;    // [components][primes][n]
     words summand; // [primes][n]
-    words packed;  // of one polynomial, with what unpacking reads beyond it
+    Unpacking unpacking;
 
     const Context::Tables &tables() const
     {
@@ -209,21 +207,10 @@ void Sum::add(const Seeded &seeded, std::span<const std::uint32_t> residues)
 // Error unless all residues are below their prime.
 void Sum::Body::unpack(unsigned prime, std::span<const std::uint8_t> bytes)
 {
-    static_assert(std::endian::native == std::endian::little,
-                  "The evaluator reads packed residues as words of the machine, which must be little-endian: "
-                  "build it for a little-endian target. The C library in core/ runs on either.");
-    const Context::Tables &t = tables();
-    const arch::prime &p = t.prime(prime);
-    const std::size_t wanted = t.n() / 8 * static_cast<unsigned>(std::bit_width(p.q));
-    if (bytes.size() != wanted) {
-        throw Error("The residues at the prime " + std::to_string(p.q) + " are packed in " +
-                    std::to_string(bytes.size()) + " bytes and take " + std::to_string(wanted) +
-                    ": give the payloads of all tiles, whole.");
-    }
-    packed.resize(wanted / sizeof packed[0] + arch::packed_slack);
-    std::memcpy(packed.data(), bytes.data(), wanted);
-    if (!t.kernels->unpack(summand.data() + prime * t.n(), packed.data(), p)) {
-        refuse_residue(p.q);
+    unpacking.begin();
+    unpacking.add(bytes);
+    if (!unpacking.end(tables(), prime, summand.data() + prime * tables().n())) {
+        refuse_residue(tables().prime(prime).q);
     }
 }
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ciphermote import _core, framing
+from ciphermote import _core, _evaluator, framing
 from ciphermote import _evaluator as native
 from ciphermote.bounds import Known, KnownSum, check_room
 from ciphermote.compact import bounds as compact_bounds
@@ -232,7 +232,7 @@ def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress:
 
 
 def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
-    stored = _core.read_stored(None, found.counter, data)
+    stored = _evaluator.read_stored(None, found.counter, data)
     places = sorted((place, at, size) for place, _, _, at, size in stored.parts)
     packets = [(place, _core.CompactPacket(data[at : at + size]).values()) for place, at, size in places]
     positions = [np.arange(place, place + len(values), dtype=np.uint32) for place, values in packets]

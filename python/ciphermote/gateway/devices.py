@@ -13,7 +13,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote.gateway.blobs import Extent, parse_extents
 from ciphermote.gateway.fleets import Fleet, Part
 from ciphermote.tags import TagKeys
@@ -74,7 +74,7 @@ class Attempt:
     def tags(self) -> int:
         return sum(tag for _, tag in self.parts.values()) % (1 << 64)
 
-    def agrees(self, delivery: _core.Delivery, parts: list[Part], random: int) -> bool:
+    def agrees(self, delivery: _evaluator.Delivery, parts: list[Part], random: int) -> bool:
         """Whether a delivery under this counter is of this attempt."""
         if (self.number, self.random) != (delivery.window, random):
             return False

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
-from ciphermote import _core
+from ciphermote import _core, _evaluator
 from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.core import core_params
 from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
@@ -105,7 +105,7 @@ class Fleet:
             scale_or_t = struct.pack("<d", 2.0**definition.log2_scale)
         return bytes((scheme, 2, len(self.parameters.data_primes))), scale_or_t
 
-    def check_content(self, delivery: _core.Delivery, parts: list[Part], key_id: int) -> None:
+    def check_content(self, delivery: _evaluator.Delivery, parts: list[Part], key_id: int) -> None:
         """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
         if self.is_compact:
             self._check_packets(delivery, parts)
@@ -123,7 +123,7 @@ class Fleet:
                 f"of {said[2]} components at {said[3]} primes, and fresh ciphertexts have 2 at {kind[2]}"
             )
 
-    def _check_packets(self, delivery: _core.Delivery, parts: list[Part]) -> None:
+    def _check_packets(self, delivery: _evaluator.Delivery, parts: list[Part]) -> None:
         if delivery.set != self.compact_set.id:
             raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
         for place, count, _, _, _ in parts:
@@ -140,7 +140,7 @@ class Fleet:
             "their own fleet.",
         )
 
-    def places(self, delivery: _core.Delivery, parts: list[Part]) -> int | None:
+    def places(self, delivery: _evaluator.Delivery, parts: list[Part]) -> int | None:
         """How many places an attempt has; None if this delivery, a seed, does not tell."""
         if self.is_compact:
             return len(self.positions)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database, write_values
 from ciphermote.gateway.devices import (
@@ -390,7 +390,7 @@ class Intake:
                 known.append(message)
             except Refusal as refusal:
                 message.answer = refusal
-        deliveries = _core.check_deliveries(
+        deliveries = _evaluator.check_deliveries(
             [
                 (m.fleet.params, m.device.keys.frames, max(m.device.newest, 0), m.data)
                 for m in known
@@ -466,7 +466,7 @@ class Intake:
     # --- the rules ------------------------------------------------------------------------------------------
 
     def _judge(
-        self, message: _Message, device: DeviceState, delivery: _core.Delivery, this: _Round
+        self, message: _Message, device: DeviceState, delivery: _evaluator.Delivery, this: _Round
     ) -> Outcome:
         if delivery.status != "CM_OK":
             forged = delivery.status == "CM_ERR_FRAME_TAG"
@@ -542,7 +542,7 @@ class Intake:
         this: _Round,
         message: _Message,
         device: DeviceState,
-        delivery: _core.Delivery,
+        delivery: _evaluator.Delivery,
         parts: list[Part],
         random: int,
     ) -> Outcome:
@@ -556,7 +556,7 @@ class Intake:
         return self._count(this, window)
 
     def _begin(
-        self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
+        self, device: DeviceState, delivery: _evaluator.Delivery, random: int, message: _Message, this: _Round
     ) -> Attempt:
         measured = self._admit(device, message, this)
         attempt = Attempt(delivery.window, random, delivery.agreed, measured)
@@ -578,7 +578,7 @@ class Intake:
         this: _Round,
         message: _Message,
         device: DeviceState,
-        delivery: _core.Delivery,
+        delivery: _evaluator.Delivery,
         parts: list[Part],
         attempt: Attempt,
         counted: Counted | None,
@@ -627,7 +627,7 @@ class Intake:
         this: _Round,
         message: _Message,
         device: DeviceState,
-        delivery: _core.Delivery,
+        delivery: _evaluator.Delivery,
         parts: list[Part],
         counted: Counted,
         random: int,
@@ -658,7 +658,7 @@ class Intake:
             return deleted_parts(row["parts"])
         data = self._reader.read(parse_extents(row["extents"]))
         fleet = device.fleet
-        (found,) = _core.check_deliveries([(fleet.params, device.keys.frames, counted.counter, data)])
+        (found,) = _evaluator.check_deliveries([(fleet.params, device.keys.frames, counted.counter, data)])
         return {place: (count, tag) for place, count, tag, _, _ in found.parts}
 
     def _mixed(

@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote.errors import Error
 from ciphermote.files import lock, sync_directory
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
@@ -170,7 +170,7 @@ class Retention:
         """The tags of a window's parts; None if it has one, '' if its bytes are not there (a backup)."""
         try:
             data = self._reader.read(parse_extents(row["extents"]))
-            found = _core.read_stored(fleet.params, row["counter"], data).parts
+            found = _evaluator.read_stored(fleet.params, row["counter"], data).parts
         except Error:
             return ""
         return None if len(found) == 1 else parts_text({p: (count, tag) for p, count, tag, _, _ in found})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ciphermote import _core
+from ciphermote import _evaluator
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway.blobs import SegmentReader, parse_extents
 from ciphermote.gateway.devices import unsigned
@@ -55,7 +55,7 @@ class WindowChecker:
                 found.append(None)
             except KeyFileError as error:
                 found.append(str(error))
-        checked = iter(_core.check_deliveries(given))
+        checked = iter(_evaluator.check_deliveries(given))
         return [fault or _fault(window, next(checked)) for fault, window in zip(found, windows, strict=True)]
 
     def _frames_key(self, fleet: Fleet, window: StoredWindow) -> bytes:
@@ -68,7 +68,7 @@ class WindowChecker:
         return keys.frames
 
 
-def _fault(window: StoredWindow, delivery: _core.Delivery) -> str | None:
+def _fault(window: StoredWindow, delivery: _evaluator.Delivery) -> str | None:
     if delivery.status != "CM_OK":
         return (
             "Its bytes have changed since they were stored: restore them from a backup, or compute without "

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "ciphermote/delivery.h"
+#include "rns/expansion.h"
+#include "rns/tables.h"
+#include "rns/unpacking.h"
+
+namespace ciphermote
+{
+
+namespace
+{
+
+// Whether the context computes with what these frames hold.
+bool is_of(const Context::Tables &t, const cm_ciphertext_info &info)
+{
+    const cm_params &params = *info.params;
+    const std::uint64_t plain_modulus = info.scheme == CM_BFV ? info.scale_or_t : 0;
+    if (params.log2_n != t.chain.log2_n || plain_modulus != t.chain.plain_modulus || info.primes > t.data()) {
+        return false;
+    }
+    for (unsigned m = 0; m < info.primes; m++) {
+        if (params.primes[m].q != t.prime(m).q) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool has_room(const Context::Tables &t, unsigned primes, double scale)
+{
+    return t.integers || (scale >= 1 && std::log2(scale) < t.log2_modulus(primes));
+}
+
+// All parts in the order of their places.
+std::vector<const Delivery::Part *> in_order(const Delivery &delivery)
+{
+    std::vector<const Delivery::Part *> parts;
+    for (const Delivery::Part &part : delivery.parts()) {
+        parts.push_back(&part);
+    }
+    std::sort(parts.begin(), parts.end(), [](const auto *a, const auto *b) { return a->place < b->place; });
+    return parts;
+}
+
+std::span<const std::uint8_t> payload(std::span<const std::uint8_t> bytes, const Delivery::Part &part)
+{
+    return bytes.subspan(part.payload_at, part.payload_length);
+}
+
+void expand(const Context::Tables &t, cm_xof_kind xof, const std::uint8_t *seed, Ciphertext &out)
+{
+    if (xof != CM_XOF_CHACHA20) {
+        expand_as_seal(t, xof == CM_XOF_SHAKE256, seed, out.primes(), out.polynomial(1, 0));
+        return;
+    }
+    for (unsigned m = 0; m < out.primes(); m++) {
+        expand_uniform(*t.kernels, seed, m, t.moduli[m], out.polynomial(1, m));
+    }
+}
+
+} // namespace
+
+cm_status read_ciphertext(const std::shared_ptr<const Context> &context, const Delivery &delivery,
+                          std::span<const std::uint8_t> bytes, std::unique_ptr<Ciphertext> &out)
+{
+    const Context::Tables &t = held(context)->tables();
+    if (delivery.status() != CM_OK) {
+        return delivery.status();
+    }
+    const cm_ciphertext_info &info = delivery.first().info;
+    if (delivery.set() != 0 || !is_of(t, info)) {
+        return CM_ERR_PARAMS;
+    }
+    if (!has_room(t, info.primes, delivery.scale())) {
+        return CM_ERR_SCALE;
+    }
+    if (delivery.parts().size() != delivery.places()) {
+        return CM_ERR_FRAME_SHORT;
+    }
+    if (!out || out->context() != context || out->components() != info.components ||
+        out->primes() != info.primes) {
+        out = std::make_unique<Ciphertext>(context, info.components, info.primes, delivery.scale());
+    }
+    out->set_scale(delivery.scale());
+    const std::vector<const Delivery::Part *> parts = in_order(delivery);
+    const std::size_t tiles = std::size_t{1} << delivery.first().log2_tiles;
+    std::size_t next = delivery.seeded() ? 1 : 0;
+    Unpacking unpacking;
+    for (unsigned component = 0; component < (delivery.seeded() ? 1u : info.components); component++) {
+        for (unsigned m = 0; m < info.primes; m++) {
+            unpacking.begin();
+            for (std::size_t tile = 0; tile < tiles; tile++) {
+                unpacking.add(payload(bytes, *parts[next++]));
+            }
+            if (!unpacking.end(t, m, out->polynomial(component, m))) {
+                return CM_ERR_RESIDUE;
+            }
+        }
+    }
+    if (delivery.seeded()) {
+        expand(t, info.xof, payload(bytes, *parts[0]).data(), *out);
+    }
+    if (!info.ntt_form) {
+        for (unsigned i = 0; i < info.components * info.primes; i++) {
+            t.kernels->ntt_forward(out->polynomial(i / info.primes, i % info.primes),
+                                   t.prime(i % info.primes));
+        }
+    }
+    return CM_OK;
+}
+
+} // namespace ciphermote
