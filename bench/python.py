@@ -92,7 +92,7 @@ class Bench:
 
     def decrypt(self) -> tuple[Call, Call]:
         x, secret = self.loaded[0], self.owner.secret_key
-        return lambda: self.owner.decrypt(bytes(x)), lambda: _owner.decrypt(x._native, secret.hosted)
+        return lambda: self.owner.decrypt(x), lambda: _owner.decrypt(x._native, secret.hosted)
 
     def encrypt(self) -> tuple[Call, Call]:
         """Beside the C library's call, which writes the frames."""

@@ -50,6 +50,7 @@ __version__: str
 if TYPE_CHECKING:
     from ciphermote import adviser as adviser
     from ciphermote import parameters as parameters
+    from ciphermote.ciphertext import Ciphertext
     from ciphermote.computation import EvaluationKeys, Mean, Sum, WeightedSum, compute
     from ciphermote.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
     from ciphermote.encryption import PublicKey, encrypt
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
-    from ciphermote.evaluator import Ciphertext, Evaluator, Matrix
+    from ciphermote.evaluator import Evaluator, Matrix
     from ciphermote.keys import SecretKey
     from ciphermote.linear_model import LinearModel
     from ciphermote.owner import Owner
@@ -112,7 +113,8 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
         "computation": ("EvaluationKeys", "Mean", "Sum", "WeightedSum", "compute"),
         "decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
         "encryption": ("PublicKey", "encrypt"),
-        "evaluator": ("Ciphertext", "Evaluator", "Matrix"),
+        "ciphertext": ("Ciphertext",),
+        "evaluator": ("Evaluator", "Matrix"),
         "linear_model": ("LinearModel",),
         "keys": ("SecretKey",),
         "owner": ("Owner",),

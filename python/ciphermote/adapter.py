@@ -129,8 +129,7 @@ class FrameSet:
     @property
     def source(self) -> int:
         """Names the encryption: whatever it is of, c0 looks random, and no two have it alike."""
-        some = self.residues[0, 0, :_NAMING_RESIDUES].astype("<u4").tobytes()
-        return int.from_bytes(hashlib.blake2b(some, digest_size=8).digest(), "little")
+        return source_of(self.residues[0, 0, :_NAMING_RESIDUES].astype("<u4").tobytes())
 
     def digest(self) -> bytes:
         """32 bytes that tell this reading from any other, in whatever frames it came."""
@@ -198,6 +197,11 @@ class FrameSet:
     def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
         """SEAL's bytes of seal_ciphertext, and their label."""
         return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded, coefficients=coefficients))
+
+
+def source_of(first_residues: bytes) -> int:
+    """A name for an encryption, of the first 16 residues of c0, as little-endian words."""
+    return int.from_bytes(hashlib.blake2b(first_residues, digest_size=8).digest(), "little")
 
 
 def _hexadecimal(key_id: int) -> str:

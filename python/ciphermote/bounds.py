@@ -11,7 +11,7 @@ bound is not known.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +32,9 @@ DEFAULT_SUMMED = 1000
 
 LARGEST_BOUND = 2.0**100
 """No scale and modulus have room for values beyond this, and none tells those below its inverse apart."""
+
+_MOST_DEFERRED = 64
+"""Operations, one after the other, of which nobody has asked what is known."""
 
 MOST_SOURCES = 16
 """What is of more encryptions names none of them."""
@@ -233,12 +236,12 @@ class Known:
     def plus_number(self, number: float) -> Known:
         """Each value plus the same number."""
         error = None if self.error is None else self.error.moved(number)
-        return replace(self, largest=_sum((self.largest, abs(number))), error=error)
+        return replace(self, largest=sum_of((self.largest, abs(number))), error=error)
 
     def plus_slots(self, largest: float) -> Known:
         """Each value plus a number of its own of at most this magnitude."""
         error = None if self.error is None else self.error.worst
-        return replace(self, largest=_sum((self.largest, largest)), error=error)
+        return replace(self, largest=sum_of((self.largest, largest)), error=error)
 
     def plus_noise(self, noise: Uncertainty | None) -> Known:
         """With the noise of an operation that leaves the values as they are. None: not known."""
@@ -328,6 +331,37 @@ class Known:
 UNKNOWN = Known()
 
 
+class Knowledge:
+    """What is known of a ciphertext. The bound is there at once, for results are checked by it before they
+    are computed; the rest is worked out when it is asked for."""
+
+    __slots__ = ("_depth", "_known", "_make", "largest")
+
+    def __init__(self, largest: float | None, make: Callable[[], Known], *of: Knowledge) -> None:
+        """make: works it out; of: from what. largest: as make has it."""
+        self.largest = largest
+        self._known: Known | None = None
+        self._make: Callable[[], Known] | None = make
+        self._depth: int = 1 + max((each._depth for each in of), default=0)
+        if self._depth > _MOST_DEFERRED:
+            self._depth = 1
+            for each in of:
+                _ = each.known
+
+    @classmethod
+    def of(cls, known: Known) -> Knowledge:
+        found = cls(known.largest, lambda: known)
+        found._known, found._make, found._depth = known, None, 0
+        return found
+
+    @property
+    def known(self) -> Known:
+        if self._known is None:
+            assert self._make is not None
+            self._known, self._make, self._depth = self._make(), None, 0
+        return self._known
+
+
 @dataclass(frozen=True)
 class _Norms:
     """What a slot's variance, its spread and its bias are multiplied by in weighted sums over slots."""
@@ -367,7 +401,7 @@ class KnownSum:
     def add(self, term: Known) -> None:
         self.count += 1
         self._only = term if self.count == 1 else None
-        self.largest = _sum((self.largest, term.largest))
+        self.largest = sum_of((self.largest, term.largest))
         self._slots_independent &= term.slots_independent
         if term.error is None:
             self._is_known = False
@@ -464,7 +498,7 @@ def _product(value: float | None, factor: float) -> float | None:
     return None if value is None else value * abs(factor)
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+def sum_of(values: Iterable[float | None]) -> float | None:
     total = 0.0
     for value in values:
         if value is None:

@@ -19,7 +19,7 @@ _PARAMETERS_AT = slice(8, 12)
 
 def check_bytes(data: object, name: str) -> None:
     """ParameterError unless data are bytes."""
-    wanted = "the bytes of frames or of a ciphertext, such as bytes(x) of an evaluator's Ciphertext x"
+    wanted = "the bytes of frames or of a ciphertext"
     instance(data, (bytes, bytearray, memoryview), name, wanted)
 
 

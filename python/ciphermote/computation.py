@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ciphermote.arguments import flag, instance, modulus, stream
 from ciphermote.choices import EngineName
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.engine.summation import add_up, summand_name
@@ -124,7 +125,7 @@ class WeightedSum:
 
 def compute(
     operation: Sum | Mean | WeightedSum | LinearModel | Program,
-    ciphertexts: Bytes | Iterable[Bytes],
+    ciphertexts: Bytes | Ciphertext | Iterable[Bytes | Ciphertext],
     keys: EvaluationKeys | ParameterSet | None = None,
     *,
     bound: float | None = None,
@@ -136,8 +137,9 @@ def compute(
 
     operation: Sum(), Mean() or WeightedSum(weights) of one ciphertext or more; of one alone,
     LinearModel(weights, bias), whose score c lies in slot c, or a Program.
-    ciphertexts: frames as encrypt or a device gives them, or results; of one key, scheme, scale and level. A
-    sum or a mean takes them as an iterator gives them and keeps none, so there may be any number.
+    ciphertexts: frames as encrypt or a device gives them, results, or Ciphertext objects; of one key, scheme,
+    scale and level. A sum or a mean takes them as an iterator gives them and keeps none, so there may be any
+    number.
     keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
     name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
     bound: the largest |value| that any ciphertext may hold, which you vouch for: beyond it results come out
@@ -217,9 +219,12 @@ def _all_as_seal(ciphertexts: Iterable[Bytes], parameters: ParameterSet) -> Iter
         yield seal
 
 
-def _given(ciphertexts: Bytes | Iterable[Bytes]) -> Iterator[Bytes]:
-    if isinstance(ciphertexts, Bytes):
+def _given(ciphertexts: Bytes | Ciphertext | Iterable[Bytes | Ciphertext]) -> Iterator[Bytes]:
+    if isinstance(ciphertexts, Bytes | Ciphertext):
         ciphertexts = (ciphertexts,)
-    for data in stream(ciphertexts, "ciphertexts", "bytes, or a list of bytes"):
-        check_bytes(data, "The input")
-        yield data
+    for data in stream(ciphertexts, "ciphertexts", "bytes, a Ciphertext, or a list of them"):
+        if isinstance(data, Ciphertext):
+            yield bytes(data)
+        else:
+            check_bytes(data, "The input")
+            yield data

@@ -17,6 +17,7 @@ from ciphermote.framing import DECLARATION_BYTES, DECLARATION_VERSION, MAGIC
 
 _FIELDS = struct.Struct("<2sBB4xIQQd8x")
 _CRC = struct.Struct("<I")
+_BEGINNING = MAGIC + bytes([DECLARATION_VERSION])
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,13 @@ class Declaration:
 
 def split(data: bytes) -> tuple[Declaration | None, bytes]:
     """The declaration that data begins with, if there is one, and what follows it. FrameError."""
-    if data[:3] != MAGIC + bytes([DECLARATION_VERSION]):
-        return None, data
-    return Declaration.from_bytes(data[:DECLARATION_BYTES]), data[DECLARATION_BYTES:]
+    found, frames = split_view(data)
+    return found, data if found is None else bytes(frames)
+
+
+def split_view(data: bytes | bytearray | memoryview) -> tuple[Declaration | None, memoryview]:
+    """As split, without a copy."""
+    view = memoryview(data).cast("B")
+    if view[:3] != _BEGINNING:
+        return None, view
+    return Declaration.from_bytes(bytes(view[:DECLARATION_BYTES])), view[DECLARATION_BYTES:]

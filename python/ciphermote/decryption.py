@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import bfv, ckks
+from ciphermote import _evaluator, _owner, bfv
 from ciphermote.arguments import flag, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.bounds import UNKNOWN, Known, check_digits
-from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.ciphertexts import Bytes, are_frames, check_bytes, modulus_of
 from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
+from ciphermote.hosted import context_of
 from ciphermote.keys import SecretKey
-from ciphermote.labels import detach
+from ciphermote.labels import check_key
 from ciphermote.linear_model import LinearModel
+from ciphermote.seal_bytes import Scheme, read_ciphertext
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
 
@@ -44,7 +47,7 @@ class Decrypted:
 
 
 def decrypt(
-    data: Bytes,
+    data: Bytes | Ciphertext,
     key: SecretKey,
     *,
     complex_slots: bool = False,
@@ -53,7 +56,8 @@ def decrypt(
     plain_modulus: int = 0,
     bare: bool = False,
 ) -> Numbers:
-    """The numbers in a ciphertext: frames as a device sends them, or what compute, an engine or SEAL made.
+    """The numbers in a ciphertext: an evaluator's Ciphertext, frames as a device sends them, or the bytes
+    that compute, an engine or SEAL made.
 
     CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Where something that
     went into the ciphertext declared no bound, values that outgrew the modulus on the way have wrapped around
@@ -72,7 +76,7 @@ def decrypt(
 
 
 def decrypt_with_errors(
-    data: Bytes,
+    data: Bytes | Ciphertext,
     key: SecretKey,
     *,
     model: LinearModel | None = None,
@@ -99,9 +103,7 @@ def decrypt_with_errors(
             raise ParameterError("A model's scores are real numbers: leave complex_slots (--complex) out.")
         places, signed = None, None
     options = _Options(complex_slots, places, signed, plain_modulus, bare)
-    values, seal = _decrypt(data, key, options, model)
-    _, label = detach(seal)
-    known = UNKNOWN if label is None else label.known
+    values, known = _decrypt(data, key, options, model)
     return Decrypted(values, _errors(values, known, options, model), known)
 
 
@@ -143,51 +145,86 @@ class _Options:
 
 
 def _decrypt(
-    data: Bytes, key: SecretKey, options: _Options, model: LinearModel | None = None
-) -> tuple[Numbers, bytes]:
-    """The numbers, and SEAL's bytes with the label."""
+    data: Bytes | Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None = None
+) -> tuple[Numbers, Known]:
+    """The numbers, and what is known of them."""
     instance(key, SecretKey, "The key", "an owner's secret_key")
-    check_bytes(data, "The data")
-    plain_modulus = modulus_of(data, key.parameters, options.plain_modulus)
-    options.is_exact = bool(plain_modulus)
-    seal = as_seal(data, key.parameters)
-    _, label = detach(seal)
-    known = UNKNOWN if label is None else label.known
-    check_digits("The ciphertext", known, key.parameters)
-    if model is not None and label is not None:
-        check_scores(model, label.model_id)
-    places, signed, bare = options.places, options.signed, options.bare
-    if not plain_modulus:
-        if places is not None or signed:
-            raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
-        slots = ckks.decrypt(seal, key, bare=bare).complex_slots()
-        options.are_complex = options.complex_slots or (
-            known.error is not None and bool((np.abs(slots.imag) > 2 * known.error.stated).any())
-        )
-        found: Numbers = slots if options.complex_slots else slots.real.copy()
-    else:
-        if options.complex_slots:
-            raise ParameterError("The ciphertext is of BFV, integers: leave complex_slots (--complex) out.")
-        if model is not None:
-            places, signed = "slots", True
-        if signed and known.largest is not None and known.largest > plain_modulus // 2:
-            raise ParameterError(
-                f"The integers may reach {known.largest:,.15g} either way, and those with a sign go up to "
-                f"{plain_modulus // 2:,} modulo {plain_modulus}: leave signed (--signed) out, or encrypt "
-                "with a larger plain modulus."
-            )
-        if signed is None:
-            signed = known.largest is not None and 2 * known.largest < plain_modulus
-        found = bfv.decrypt(seal, key, plain_modulus, bare=bare).integers(places, signed=signed)
-        _check_integers(found, known.largest, plain_modulus)
+    given, model_id = _opened(data, key, options.plain_modulus)
+    options.is_exact = bool(given.plain_modulus)
+    check_digits("The ciphertext", given.known, key.parameters)
+    if model is not None and given.key_id is not None:
+        check_scores(model, model_id)
+    check_key("the ciphertext", given.key_id, "the secret key", key.key_id, bare=options.bare)
+    found = _integers(given, key, options, model) if options.is_exact else _slots(given, key, options)
     if model is None:
-        return found, seal
+        return found, given.known
     if len(found) < model.classes:
         raise ParameterError(
             f"The model has {model.classes} classes and the ciphertext {len(found)} slots: "
             "give its own model."
         )
-    return found[: model.classes].astype(np.float64), seal
+    return found[: model.classes].astype(np.float64), given.known
+
+
+def _opened(data: Bytes | Ciphertext, key: SecretKey, plain_modulus: int) -> tuple[Ciphertext, int | None]:
+    """The ciphertext, and the model whose scores its label says that it holds."""
+    if isinstance(data, Ciphertext):
+        if data.parameters != key.parameters:
+            raise MismatchError(
+                f"The ciphertext is of {data.parameters.name} and the secret key of {key.parameters.name}: "
+                "use the ciphertext and the key of one set."
+            )
+        if plain_modulus not in (0, data.plain_modulus):
+            raise MismatchError(
+                f"{data!r} is given, and {plain_modulus} as its plain modulus: leave that out "
+                "(plain_modulus, --plain-modulus)."
+            )
+        return data, None
+    check_bytes(data, "The data")
+    modulus = modulus_of(data, key.parameters, plain_modulus)
+    if are_frames(data):
+        return Ciphertext.from_bytes(data, key.parameters, modulus), None
+    scheme = Scheme.BFV if modulus else Scheme.CKKS
+    seal = read_ciphertext(data, key.parameters, sizes=(2, 3), scheme=scheme, plain_modulus=modulus)
+    return Ciphertext.of_seal(seal), seal.model_id
+
+
+def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
+    """CKKS's."""
+    if options.places is not None or options.signed:
+        raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
+    slots = _owner.decrypt(given.hosted, key.hosted)
+    error = given.known.error
+    options.are_complex = options.complex_slots or (
+        error is not None and bool((np.abs(slots.imag) > 2 * error.stated).any())
+    )
+    return slots if options.complex_slots else slots.real.copy()
+
+
+def _integers(
+    given: Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None
+) -> NDArray[np.int64]:
+    """BFV's."""
+    if options.complex_slots:
+        raise ParameterError("The ciphertext is of BFV, integers: leave complex_slots (--complex) out.")
+    places, signed, t = options.places, options.signed, given.plain_modulus
+    largest = given.known.largest
+    if model is not None:
+        places, signed = "slots", True
+    if signed and largest is not None and largest > t // 2:
+        raise ParameterError(
+            f"The integers may reach {largest:,.15g} either way, and those with a sign go up to "
+            f"{t // 2:,} modulo {t}: leave signed (--signed) out, or encrypt with a larger plain modulus."
+        )
+    if signed is None:
+        signed = largest is not None and 2 * largest < t
+    # The hosted secret key is of the set alone, without a plain modulus.
+    content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
+    coefficients = _owner.decrypt_bfv(content, key.hosted, t).astype(np.int64)
+    plain = bfv.Plain(coefficients, t, given.primes, given.parameters, given.key_id)
+    found = plain.integers(places, signed=signed)
+    _check_integers(found, largest, t)
+    return found
 
 
 def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modulus: int) -> None:

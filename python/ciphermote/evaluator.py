@@ -5,9 +5,9 @@
     >>> evaluator = ciphermote.Evaluator(owner.evaluation_keys)
     >>> x = evaluator.load(ciphermote.encrypt([0.5, -1.25, 2.0], owner.public_key, largest=2))
     >>> y = evaluator.rescale(evaluator.multiply(x, x)) + 1
-    >>> print(owner.decrypt(bytes(y))[:3].round(2))
+    >>> print(owner.decrypt(y)[:3].round(2))
     [1.25 2.56 5.  ]
-    >>> print(owner.decrypt(bytes(evaluator.rotate(x, 1) - x))[:2].round(2))
+    >>> print(owner.decrypt(evaluator.rotate(x, 1) - x)[:2].round(2))
     [-1.75  3.25]
 
 It holds no secret. Methods release the interpreter's lock while they compute, and may run in several threads.
@@ -28,309 +28,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote.arguments import array, instance, stream, whole
-from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room, room, terms_of_product
-from ciphermote.ciphertexts import Bytes, as_seal, check_bytes
+from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room
+from ciphermote.ciphertext import A_SET, Ciphertext
+from ciphermote.ciphertexts import Bytes, check_bytes
 from ciphermote.computation import EvaluationKeys
-from ciphermote.engine.native import NativeEngine, expanded, opened, saved
+from ciphermote.engine.native import NativeEngine, expanded
 from ciphermote.errors import EngineError, MismatchError, ParameterError
 from ciphermote.hosted import context_of
 from ciphermote.labels import check_key
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.parameters import ParameterSet
 from ciphermote.polynomial_noise import evaluation_noise
 from ciphermote.rekeying import read_rekey_key
-from ciphermote.seal_bytes import Scheme, SealCiphertext, read_ciphertext
 from ciphermote.uncertainty import Uncertainty
 from ciphermote.words import count_of
 
 _T = TypeVar("_T")
-_A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
-
-
-class Ciphertext:
-    """A ciphertext that computes: sums of two, and sums and products with numbers in the clear, need no key.
-
-    x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. Numbers are a single one, for all slots, or at most as many
-    as there are slots. Of two ciphertexts at different levels the one with more primes is brought to the
-    other's. CKKS: a product with an int keeps the scale. One with anything else multiplies it by the last
-    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Every
-    operation works out the largest |value| of its result, and refuses one that its modulus may not hold.
-    BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
-    cannot be added.
-
-    bytes(x) gives SEAL's bytes with a label, which decrypt takes. Pickles as those bytes.
-    ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
-    MismatchError for two keys.
-    """
-
-    __slots__ = ("_key_id", "_known", "_native", "parameters", "plain_modulus")
-
-    def __init__(
-        self,
-        parameters: ParameterSet,
-        plain_modulus: int,
-        key_id: int | None,
-        content: native.Ciphertext,
-        known: Known = UNKNOWN,
-    ) -> None:
-        """Evaluator.load makes them."""
-        self.parameters = parameters
-        self.plain_modulus = plain_modulus
-        self._key_id = key_id
-        self._native = content
-        self._known = known
-
-    @classmethod
-    def from_bytes(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
-        """From frames, or SEAL's bytes. FrameError."""
-        check_bytes(data, "The input")
-        instance(parameters, ParameterSet, "parameters", _A_SET)
-        seal = as_seal(data, parameters)
-        scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
-        found = read_ciphertext(seal, parameters, sizes=(2, 3), scheme=scheme, plain_modulus=plain_modulus)
-        return cls._of(found)
-
-    @classmethod
-    def _of(cls, found: SealCiphertext) -> Ciphertext:
-        content = opened(found, context_of(found.parms, found.plain_modulus))
-        return cls(found.parms, found.plain_modulus, found.key_id, content, found.known)
-
-    def __bytes__(self) -> bytes:
-        return saved(
-            self._native, self.parameters, self.plain_modulus, key_id=self._key_id, known=self._known
-        )
-
-    def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
-        return Ciphertext.from_bytes, (bytes(self), self.parameters, self.plain_modulus)
-
-    @property
-    def scale(self) -> float:
-        """CKKS's; 1 for BFV."""
-        return self._native.scale
-
-    @property
-    def primes(self) -> int:
-        """Residues a coefficient: its level."""
-        return self._native.primes
-
-    @property
-    def known(self) -> Known:
-        """What is known of the values in it without decrypting it."""
-        return self._known
-
-    @property
-    def largest(self) -> float | None:
-        """The largest |value| that it may hold, from what was declared at encryption; None if something that
-        went into it declared nothing."""
-        return self._known.largest
-
-    def without_bound(self) -> Ciphertext:
-        """The same, as if nothing had been declared: for sums and products modulo t that are meant to wrap.
-        Nothing refuses results that outgrow the modulus then, and they are shown without an error."""
-        return self._made(self._native, UNKNOWN)
-
-    @property
-    def bound(self) -> float:
-        """The largest |value| that its modulus has room for. CKKS: a quarter of the modulus, over the scale;
-        BFV: t - 1."""
-        return room(self.parameters, self.primes, self.scale, self.plain_modulus)
-
-    @property
-    def key_id(self) -> int | None:
-        """ID of the encrypting key, or None if unknown."""
-        return self._key_id
-
-    def __repr__(self) -> str:
-        of = f"modulo {self.plain_modulus}" if self.plain_modulus else f"at scale 2^{np.log2(self.scale):.4g}"
-        return f"<Ciphertext of {self.parameters.name}, {of}, {count_of(self.primes, 'prime')}>"
-
-    def match(self, other: Ciphertext) -> Ciphertext:
-        """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more
-        than the other has; BFV's ciphertexts match without this. EngineError."""
-        instance(other, Ciphertext, "What is to be matched", "a Ciphertext (Evaluator.load)")
-        if self.plain_modulus or (self.scale, self.primes) == (other.scale, other.primes):
-            return self
-        if self.primes <= other.primes:
-            raise EngineError(
-                f"A ciphertext of {count_of(self.primes, 'prime')} is to match one of {other.primes}, and "
-                "that takes a prime more: compute the other one further, or match that one to this."
-            )
-        above = self._native
-        if self.primes > other.primes + 1:
-            above = native.mod_switch(above, self.primes - other.primes - 1)
-        scale = other.scale * self.parameters.primes[other.primes] / self.scale
-        one = native.Plaintext.constant(context_of(self.parameters), 1.0, scale, above.primes)
-        self._check("The match", self._known, other.primes, other.scale)
-        known = self._known.times_rounded(1.0, scale)
-        if scale != self.parameters.primes[other.primes]:  # what is a multiple of the prime is not rounded
-            known = self._rescaled(known, other.scale)
-        return self._made(native.rescale(native.multiply_plain(above, one)), known)
-
-    def _rescaled(self, known: Known, scale: float) -> Known:
-        return known.plus_noise(Uncertainty.rescaling(self.parameters, scale))
-
-    def _switched(self, known: Known, primes: int, scale: float) -> Known:
-        """After a key switch, if the set has any. BFV's integers have no error to follow."""
-        if known.error is None or not self.parameters.special_primes:
-            return known
-        return known.plus_noise(Uncertainty.switching(self.parameters, primes, scale))
-
-    def _product(self, other: Ciphertext) -> Known:
-        """Of the product slot by slot, relinearized; where t has no slots, of polynomials, in which n
-        products add up."""
-        terms = terms_of_product(self.parameters, self.plain_modulus)
-        known = self._known.square() if other is self else self._known.product(other._known)
-        primes, scale = min(self.primes, other.primes), self.scale * other.scale
-        return self._switched(known.times(terms), primes, scale)
-
-    def _made(self, content: native.Ciphertext, known: Known, *others: Ciphertext) -> Ciphertext:
-        key_id = self._key_id if all(other._key_id is not None for other in others) else None
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, content, known)
-
-    def _check(self, what: str, known: Known, primes: int, scale: float) -> None:
-        """ValueRangeError if values as large as known says have no room in a result of so many primes.
-
-        A scale that has none itself is for the evaluator to refuse, which says what to do about it.
-        """
-        if scale >= math.prod(self.parameters.primes[:primes]):
-            return
-        check_room(what, known.largest, self.parameters, primes, scale, self.plain_modulus)
-
-    def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
-        """Both at the level of the shorter one."""
-        if (self.parameters, self.plain_modulus) != (other.parameters, other.plain_modulus):
-            raise EngineError(
-                f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
-            )
-        check_key("the first ciphertext", self._key_id, "the second one", other._key_id, bare=True)
-        primes = min(self.primes, other.primes)
-        for x in (self, other):
-            x._check("An operand, at the level of the other one,", x._known, primes, x.scale)
-        first, second = (
-            native.mod_switch(x._native, x.primes - primes) if x.primes > primes else x._native
-            for x in (self, other)
-        )
-        return first, second
-
-    def _plain(self, numbers: ArrayLike, scale: float) -> native.Plaintext:
-        return encoded(self.parameters, self.plain_modulus, numbers, scale, self.primes)
-
-    def _factor(self, numbers: ArrayLike) -> native.Plaintext:
-        integer = isinstance(numbers, int | np.integer) and not isinstance(numbers, bool)
-        scale = 1.0 if integer else self._last_prime()
-        plain = self._plain(numbers, scale)
-        present = plain.residues().any(axis=1)
-        if not present.any():
-            raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
-        if not present.all() and not self.plain_modulus:
-            # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
-            plain = self._plain(array(numbers) + 1 / scale, scale)
-        return plain
-
-    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
-        if isinstance(other, Ciphertext):
-            operands = self._level_with(other)
-            return self._made(native.add(*operands), self._joined("The sum", other, operands), other)
-        if self.plain_modulus and not batches(self.plain_modulus, self.parameters.n):
-            raise EngineError(
-                f"The plain modulus {self.plain_modulus} has no slots at n = {self.parameters.n}, to which "
-                f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
-            )
-        plain = self._plain(other, self.scale)
-        if is_one_real(other):
-            known = self._known.plus_number(float(array(other).real))
-            rounding = Uncertainty.of_constant(self.scale)
-        else:
-            known = self._known.plus_slots(largest_of(other))
-            rounding = Uncertainty.encoding(self.parameters, self.scale)
-        known = known.plus_noise(rounding)
-        self._check("The sum", known, self.primes, self.scale)
-        return self._made(native.add_plain(self._native, plain), known)
-
-    def _joined(
-        self, what: str, other: Ciphertext, operands: tuple[native.Ciphertext, native.Ciphertext]
-    ) -> Known:
-        """Of the sum or difference of two that were brought to one level."""
-        known = self._known.plus(other._known)
-        self._check(what, known, operands[0].primes, self.scale)
-        return known
-
-    def __radd__(self, other: ArrayLike) -> Ciphertext:
-        return self + other
-
-    def __neg__(self) -> Ciphertext:
-        return self._made(native.negate(self._native), self._known.times(-1))
-
-    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
-        if isinstance(other, Ciphertext):
-            operands = self._level_with(other)
-            known = self._joined("The difference", -other, operands)
-            return self._made(native.subtract(*operands), known, other)
-        return -(-self + other)  # numbers of unsigned types cannot be negated
-
-    def __rsub__(self, other: ArrayLike) -> Ciphertext:
-        return -self + other
-
-    def __mul__(self, other: ArrayLike) -> Ciphertext:
-        if isinstance(other, Ciphertext):
-            raise EngineError(
-                "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
-            )
-        factor = self._factor(other)
-        known = self._times(other, factor.scale)
-        self._check("The product", known, self.primes, self.scale * factor.scale)
-        return self._made(native.multiply_plain(self._native, factor), known)
-
-    def _times(self, numbers: ArrayLike, scale: float) -> Known:
-        """Of the product with numbers in the clear at this scale."""
-        if is_one_real(numbers):
-            return self._known.times_rounded(float(array(numbers).real), scale)
-        known = self._known.times_slots(largest_of(numbers))
-        if self.largest is None or known.error is None:
-            return known
-        return known.plus_noise(Uncertainty.of_weights(self.parameters, scale, self.largest))
-
-    def __rmul__(self, other: ArrayLike) -> Ciphertext:
-        return self * other
-
-    __array_ufunc__ = None  # so that numpy leaves array * ciphertext to __rmul__
-
-    def _last_prime(self) -> float:
-        return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
-
-
-def is_one_real(numbers: ArrayLike) -> bool:
-    """Whether it is one real number, for all slots."""
-    given = array(numbers)
-    return given.ndim == 0 and given.dtype.kind != "c"
-
-
-def largest_of(numbers: ArrayLike) -> float:
-    """The largest magnitude among numbers in the clear."""
-    return max((abs(complex(each)) for each in array(numbers).ravel().tolist()), default=0.0)
-
-
-def encoded(
-    parameters: ParameterSet, plain_modulus: int, numbers: ArrayLike, scale: float, primes: int
-) -> native.Plaintext:
-    """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
-    given = array(numbers)
-    context = context_of(parameters, plain_modulus)
-    if given.ndim > 1 or given.dtype.kind not in ("biu" if plain_modulus else "biufc") or not given.size:
-        kind = "integers" if plain_modulus else "real or complex numbers"
-        odd = "Integers beyond 64 bits, or what are no numbers," if given.dtype == object else "Numbers"
-        raise ParameterError(
-            f"{odd} of type {given.dtype} and shape {list(given.shape)} are given: give one of {kind}, or "
-            "several in one dimension."
-        )
-    if plain_modulus:
-        reduced = np.array(given.astype(object) % plain_modulus, dtype=np.int64)
-        if given.ndim == 0:
-            return native.Plaintext.constant_integer(context, int(reduced), primes)
-        return native.Plaintext(context, reduced, native.Places.slots, primes)
-    if given.ndim == 0 and given.dtype.kind != "c":
-        return native.Plaintext.constant(context, float(given), scale, primes)
-    slots = np.full(parameters.slots, given) if given.ndim == 0 else given
-    return native.Plaintext(context, slots.astype(complex), scale, primes)
 
 
 def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
@@ -363,7 +75,7 @@ class Matrix:
     ) -> None:
         """primes: all data primes, unless said. scale: the last one of them, so that rescaling restores the
         ciphertext's. ParameterError, EngineError."""
-        instance(parameters, ParameterSet, "parameters", _A_SET)
+        instance(parameters, ParameterSet, "parameters", A_SET)
         table = array(numbers)
         kinds = "biu" if plain_modulus else "biuf"
         if table.ndim != 2 or table.dtype.kind not in kinds:
@@ -410,7 +122,7 @@ class Matrix:
         weights = self._given[0].astype(np.float64)
         columns = weights.shape[1]
         own = own.plus_noise(Uncertainty.of_weights(self.parameters, self._scale, known.largest, columns))
-        before = given._switched(known, given.primes, given.scale)
+        before = given._switched()
         return replace(before.weighted(weights, largest, own), reading=None)
 
 
@@ -444,13 +156,14 @@ class Evaluator:
     def __init__(
         self, keys: EvaluationKeys | ParameterSet, plain_modulus: int = 0, *, bare: bool = False
     ) -> None:
-        instance(keys, (EvaluationKeys, ParameterSet), "keys", f"an owner's evaluation_keys, or {_A_SET}")
+        instance(keys, (EvaluationKeys, ParameterSet), "keys", f"an owner's evaluation_keys, or {A_SET}")
         given = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
         engine = given.engine(plain_modulus, bare=bare, name="native")
         assert isinstance(engine, NativeEngine)
         self._engine = engine
         self._keys = engine.keys
         self._given = given, plain_modulus, bare
+        self._of = engine.parms, engine.plain_modulus
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         keys, plain_modulus, bare = self._given
@@ -467,30 +180,41 @@ class Evaluator:
     def load(self, data: Bytes | Ciphertext) -> Ciphertext:
         """A ciphertext, checked: of this set and scheme, and under the evaluation keys' key."""
         if isinstance(data, Ciphertext):
-            if (data.parameters, data.plain_modulus) != (self.parameters, self.plain_modulus):
+            if (data.parameters, data.plain_modulus) != self._of:
                 raise EngineError(
                     f"{data!r} is not of this evaluator's set and scheme: make an evaluator for it."
                 )
-            self._engine.check_key_of(data.key_id)
             given = data
         else:
-            check_bytes(data, "The input")
-            given = Ciphertext._of(self._engine.check(as_seal(data, self.parameters)))
+            given = Ciphertext.from_bytes(data, self.parameters, self.plain_modulus)
+        self._engine.check_key_of(given.key_id)
         # What unnamed evaluation keys compute is under a key that nothing names.
         key_id = self._engine.known(given.key_id)
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, given._native, given._known)
+        if key_id == given.key_id:
+            return given
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, given.hosted, given.known)
 
     def sum(self, ciphertexts: Iterable[Bytes | Ciphertext]) -> Ciphertext:
         """Of one or more, of one scale and level. However many there are, memory does not grow."""
-        total: Ciphertext | None = None
-        known = KnownSum()
+        total = native.Sum(context_of(self.parameters, self.plain_modulus))
+        first: Ciphertext | None = None
+        known, limit, key_id = KnownSum(), math.inf, None
         for data in stream(ciphertexts, "ciphertexts", "a list of ciphertexts"):
             term = self.load(data)
-            known.add(term._known)
-            total = term if total is None else total + term
-        if total is None:
+            if first is None:
+                first, limit, key_id = term, term.bound, term.key_id
+            elif term.key_id != key_id:
+                check_key("the first ciphertext", first.key_id, "another one", term.key_id, bare=True)
+                key_id = None
+            known.add(term.known)
+            if known.largest is not None and known.largest > limit:
+                what = f"The sum of {count_of(known.count, 'ciphertext')}"
+                of = self.parameters, first.primes, first.scale, self.plain_modulus
+                check_room(what, known.largest, *of)
+            total.add(term.hosted)
+        if first is None:
             raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return total._made(total._native, known.known)
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, total.total(), known.known)
 
     def multiply(self, a: Bytes | Ciphertext, b: Bytes | Ciphertext) -> Ciphertext:
         """The product, relinearized. CKKS: of the scales' product; rescale before going on."""
@@ -543,14 +267,14 @@ class Evaluator:
             advice="give the rekey key of the device that sent it",
         )
         content = native.rekey(given._native, key._native)
-        known = given._switched(given._known, given.primes, given.scale)
+        known = given._switched()
         return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content, known)
 
     def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
         given = self.load(a)
         result = native.rescale(given._native, whole(count, "count", 1, 4))
-        return given._made(result, given._rescaled(given._known, result.scale))
+        return given._made(result, given._rescaled(given.known, result.scale))
 
     def mod_switch(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """To count primes fewer, content and scale unchanged. CKKS: there is less room."""
@@ -558,27 +282,27 @@ class Evaluator:
         most = len(self.parameters.data_primes)
         dropped = whole(count, "count", 1, most)
         if dropped < given.primes:
-            given._check("What is switched", given._known, given.primes - dropped, given.scale)
-        return given._made(native.mod_switch(given._native, dropped), given._known)
+            given._check("What is switched", given.known, given.primes - dropped, given.scale)
+        return given._made(native.mod_switch(given._native, dropped), given.known)
 
     def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
         """Slot i of the result is slot i + step; BFV: in both rows."""
         given = self.load(a)
         result = native.rotate(given._native, self._step(step), self._keys)
-        return given._made(result, given._switched(given._known, given.primes, given.scale))
+        return given._made(result, given._switched())
 
     def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
         """Several rotations of one ciphertext, faster than one by one."""
         given = self.load(a)
         checked = [self._step(step) for step in stream(steps, "steps", "a list of whole numbers")]
         turned = native.rotate_hoisted(given._native, checked, self._keys)
-        known = given._switched(given._known, given.primes, given.scale)
+        known = given._switched()
         return [given._made(x, known) for x in turned]
 
     def conjugate(self, a: Bytes | Ciphertext) -> Ciphertext:
         """CKKS: complex conjugates. BFV: the rows change places."""
         given = self.load(a)
-        known = given._switched(given._known, given.primes, given.scale)
+        known = given._switched()
         return given._made(native.conjugate(given._native, self._keys), known)
 
     def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
@@ -587,7 +311,7 @@ class Evaluator:
         given = self.load(a)
         checked = whole(count, "count", 1, self.parameters.slots)
         # The key switches' noise is added up over slots as well: less than once a slot that is added.
-        switched = given._switched(given._known, given.primes, given.scale) if checked > 1 else given._known
+        switched = given._switched() if checked > 1 else given.known
         known = switched.slots_added(checked)
         given._check("The inner sum", known, given.primes, given.scale)
         return given._made(native.inner_sum(given._native, checked, self._keys), known)
@@ -615,13 +339,13 @@ class Evaluator:
         given = self.load(a)
         if self.plain_modulus:
             reduced = [int(c) % self.plain_modulus for c in _coefficients(coefficients, "biu", "integers")]
-            known = given._known.polynomial(coefficients)
+            known = given.known.polynomial(coefficients)
             given._check("The polynomial", known, given.primes, given.scale)
             result = native.evaluate_integer_polynomial(given._native, reduced, self._keys)
             return given._made(result, known)
         checked = whole(primes_per_level, "primes_per_level", 1, 4)
         reals = [float(c) for c in _coefficients(coefficients, "biuf", "real numbers")]
-        known = given._known.polynomial(reals)
+        known = given.known.polynomial(reals)
         levels = (len(reals) - 1).bit_length()
         if levels * checked < given.primes:  # otherwise the evaluator refuses it
             for level in range(1, levels):
@@ -631,7 +355,7 @@ class Evaluator:
             given._check("The polynomial", known, given.primes - levels * checked, given.scale)
             if any(reals[1:]) and known.error is not None and given.largest is not None:
                 of = self.parameters, given.primes, given.scale, reals, given.largest, checked
-                known = given._known.polynomial(reals, evaluation_noise(*of))
+                known = given.known.polynomial(reals, evaluation_noise(*of))
         return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked), known)
 
     def map(
@@ -652,4 +376,4 @@ class Evaluator:
         return whole(step, "The step", -most, most)
 
 
-__all__ = ["Ciphertext", "Evaluator", "Matrix", "RekeyKey", "inner_sum_steps"]
+__all__ = ["Evaluator", "Matrix", "RekeyKey", "inner_sum_steps"]

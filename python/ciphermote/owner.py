@@ -9,6 +9,7 @@ from pathlib import Path
 from ciphermote.arguments import each, flag, instance, modulus, whole
 from ciphermote.bfv import Places
 from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.decryption import Decrypted, Numbers, decrypt, decrypt_with_errors
@@ -168,7 +169,7 @@ class Owner:
 
     def decrypt(
         self,
-        data: Bytes,
+        data: Bytes | Ciphertext,
         *,
         complex_slots: bool = False,
         places: Places | None = None,
@@ -189,7 +190,7 @@ class Owner:
 
     def decrypt_with_errors(
         self,
-        data: Bytes,
+        data: Bytes | Ciphertext,
         *,
         model: LinearModel | None = None,
         complex_slots: bool = False,

@@ -188,6 +188,8 @@ class Uncertainty:
         up."""
         if not independent:
             return _added_up(self.worst, other.worst)
+        if not self.is_curve and not other.is_curve:
+            return self.plus_noise(other)
         mine, others = _Square.of(self), _Square.of(other)
         if mine is not None and others is not None and (mine.factor > 0) == (others.factor > 0):
             return mine.plus(others)

@@ -17,12 +17,13 @@ import numpy as np
 from ciphermote import _core, _evaluator, framing
 from ciphermote import _evaluator as native
 from ciphermote.bounds import Known, KnownSum, check_room
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
 from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError, Error
-from ciphermote.evaluator import Ciphertext, Evaluator
+from ciphermote.evaluator import Evaluator
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.definitions import AnswerForm, FullFleet

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ciphertext as an object: encryptions, results and what the evaluator computes with.
+
+Inside a process a ciphertext is this object. Bytes exist at the door: frames as a device sends them, and
+SEAL's bytes with a label. Each reader here parses and checks once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ciphermote import _evaluator as native
+from ciphermote.adapter import source_of
+from ciphermote.arguments import array, instance
+from ciphermote.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
+from ciphermote.ciphertexts import Bytes, are_frames, as_seal, check_bytes, stated_modulus, stated_parameters
+from ciphermote.core import core_params
+from ciphermote.declaration import split_view
+from ciphermote.engine.native import opened, saved
+from ciphermote.errors import EngineError, FrameError, ParameterError
+from ciphermote.hosted import context_of
+from ciphermote.labels import check_key
+from ciphermote.noise import Key
+from ciphermote.parameters import ParameterSet, batches
+from ciphermote.seal_bytes import Scheme, SealCiphertext, read_ciphertext
+from ciphermote.uncertainty import Uncertainty
+from ciphermote.words import count_of
+
+A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
+
+
+class Ciphertext:
+    """A ciphertext that computes: sums of two, and sums and products with numbers in the clear, need no key.
+
+    x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. Numbers are a single one, for all slots, or at most as many
+    as there are slots. Of two ciphertexts at different levels the one with more primes is brought to the
+    other's. CKKS: a product with an int keeps the scale. One with anything else multiplies it by the last
+    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Every
+    operation works out the largest |value| of its result, and refuses one that its modulus may not hold.
+    BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
+    cannot be added.
+
+    decrypt and compute take it. bytes(x) gives SEAL's bytes with a label; it pickles as those bytes.
+    ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
+    MismatchError for two keys.
+    """
+
+    __slots__ = ("_key_id", "_knowledge", "_native", "parameters", "plain_modulus")
+
+    def __init__(
+        self,
+        parameters: ParameterSet,
+        plain_modulus: int,
+        key_id: int | None,
+        content: native.Ciphertext,
+        known: Known | Knowledge = UNKNOWN,
+    ) -> None:
+        """Evaluator.load makes them."""
+        self.parameters = parameters
+        self.plain_modulus = plain_modulus
+        self._key_id = key_id
+        self._native = content
+        self._knowledge = known if isinstance(known, Knowledge) else Knowledge.of(known)
+
+    @classmethod
+    def from_bytes(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
+        """From frames, or SEAL's bytes. FrameError, MismatchError."""
+        check_bytes(data, "The input")
+        instance(parameters, ParameterSet, "parameters", A_SET)
+        if are_frames(data):
+            found = cls._from_sound_frames(data, parameters, plain_modulus)
+            if found is not None:
+                return found
+        return cls.from_seal(as_seal(data, parameters), parameters, plain_modulus)
+
+    @classmethod
+    def from_seal(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
+        """From SEAL's bytes, with a label or without. FrameError, MismatchError."""
+        scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
+        return cls.of_seal(
+            read_ciphertext(data, parameters, sizes=(2, 3), scheme=scheme, plain_modulus=plain_modulus)
+        )
+
+    @classmethod
+    def of_seal(cls, found: SealCiphertext) -> Ciphertext:
+        """From SEAL's object, as read_ciphertext gives it."""
+        content = opened(found, context_of(found.parms, found.plain_modulus))
+        return cls(found.parms, found.plain_modulus, found.key_id, content, found.known)
+
+    @classmethod
+    def from_frames(cls, data: Bytes, parameters: ParameterSet | None = None) -> Ciphertext:
+        """From the frames of one ciphertext, in any order, behind their declaration if they have one.
+
+        parameters: None: the built-in set that the frames name. FrameError, which says what is wrong.
+        """
+        check_bytes(data, "The frames")
+        if not are_frames(data):
+            raise FrameError("These bytes are no frames: give what a device sent, or encrypt gave.")
+        of = stated_parameters(data) if parameters is None else parameters
+        return cls.from_bytes(data, of, stated_modulus(data, of) or 0)
+
+    @classmethod
+    def _from_sound_frames(
+        cls, data: Bytes, parameters: ParameterSet, plain_modulus: int
+    ) -> Ciphertext | None:
+        """None if anything is wrong with the frames, or they are of another set or modulus: the reader of
+        frames says what."""
+        declared, frames = split_view(data)
+        content, sent, _ = native.Ciphertext.from_frames(
+            context_of(parameters, plain_modulus), core_params(parameters), frames
+        )
+        if content is None:
+            return None
+        largest = None
+        if declared is not None:
+            of = parameters.id, sent.key_id, sent.counter
+            if (declared.parameters_id, declared.key_id, declared.counter) != of:
+                return None
+            largest = declared.largest
+        known = Known(largest)
+        if not plain_modulus and largest is not None:
+            key: Key = "symmetric" if sent.seeded else "asymmetric"
+            source = source_of(content.first_residues())
+            known = Known.encrypted(largest, parameters, key, content.scale, source)
+        return cls(parameters, plain_modulus, sent.key_id, content, known)
+
+    def __bytes__(self) -> bytes:
+        return saved(self._native, self.parameters, self.plain_modulus, key_id=self._key_id, known=self.known)
+
+    def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
+        return Ciphertext.from_bytes, (bytes(self), self.parameters, self.plain_modulus)
+
+    @property
+    def hosted(self) -> native.Ciphertext:
+        """As the hosted library holds it."""
+        return self._native
+
+    @property
+    def scale(self) -> float:
+        """CKKS's; 1 for BFV."""
+        return self._native.scale
+
+    @property
+    def primes(self) -> int:
+        """Residues a coefficient: its level."""
+        return self._native.primes
+
+    @property
+    def known(self) -> Known:
+        """What is known of the values in it without decrypting it."""
+        return self._knowledge.known
+
+    @property
+    def largest(self) -> float | None:
+        """The largest |value| that it may hold, from what was declared at encryption; None if something that
+        went into it declared nothing."""
+        return self._knowledge.largest
+
+    def without_bound(self) -> Ciphertext:
+        """The same, as if nothing had been declared: for sums and products modulo t that are meant to wrap.
+        Nothing refuses results that outgrow the modulus then, and they are shown without an error."""
+        return self._made(self._native, UNKNOWN)
+
+    @property
+    def bound(self) -> float:
+        """The largest |value| that its modulus has room for. CKKS: a quarter of the modulus, over the scale;
+        BFV: t - 1."""
+        return room(self.parameters, self.primes, self.scale, self.plain_modulus)
+
+    @property
+    def key_id(self) -> int | None:
+        """ID of the encrypting key, or None if unknown."""
+        return self._key_id
+
+    def __repr__(self) -> str:
+        of = f"modulo {self.plain_modulus}" if self.plain_modulus else f"at scale 2^{np.log2(self.scale):.4g}"
+        return f"<Ciphertext of {self.parameters.name}, {of}, {count_of(self.primes, 'prime')}>"
+
+    def match(self, other: Ciphertext) -> Ciphertext:
+        """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more
+        than the other has; BFV's ciphertexts match without this. EngineError."""
+        instance(other, Ciphertext, "What is to be matched", "a Ciphertext (Evaluator.load)")
+        if self.plain_modulus or (self.scale, self.primes) == (other.scale, other.primes):
+            return self
+        if self.primes <= other.primes:
+            raise EngineError(
+                f"A ciphertext of {count_of(self.primes, 'prime')} is to match one of {other.primes}, and "
+                "that takes a prime more: compute the other one further, or match that one to this."
+            )
+        above = self._native
+        if self.primes > other.primes + 1:
+            above = native.mod_switch(above, self.primes - other.primes - 1)
+        scale = other.scale * self.parameters.primes[other.primes] / self.scale
+        one = native.Plaintext.constant(context_of(self.parameters), 1.0, scale, above.primes)
+        self._check("The match", self._knowledge, other.primes, other.scale)
+        known = self.known.times_rounded(1.0, scale)
+        if scale != self.parameters.primes[other.primes]:  # what is a multiple of the prime is not rounded
+            known = self._rescaled(known, other.scale)
+        return self._made(native.rescale(native.multiply_plain(above, one)), known)
+
+    def _rescaled(self, known: Known, scale: float) -> Known:
+        return known.plus_noise(Uncertainty.rescaling(self.parameters, scale))
+
+    def _switched(self) -> Known:
+        """What is known after a key switch."""
+        return switched(self.known, self.parameters, self.primes, self.scale)
+
+    def _product(self, other: Ciphertext) -> Knowledge:
+        """Of the product slot by slot, relinearized; where t has no slots, of polynomials, in which n
+        products add up."""
+        terms = terms_of_product(self.parameters, self.plain_modulus)
+        mine, others = self._knowledge, other._knowledge
+        largest = None
+        if mine.largest is not None and others.largest is not None:
+            largest = mine.largest * others.largest * terms
+        of = self.parameters, min(self.primes, other.primes), self.scale * other.scale
+        is_square = other is self
+        return Knowledge(
+            largest,
+            lambda: switched(
+                (mine.known.square() if is_square else mine.known.product(others.known)).times(terms), *of
+            ),
+            mine,
+            others,
+        )
+
+    def _made(self, content: native.Ciphertext, known: Known | Knowledge, *others: Ciphertext) -> Ciphertext:
+        key_id = self._key_id if all(other._key_id is not None for other in others) else None
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, content, known)
+
+    def _check(self, what: str, known: Known | Knowledge, primes: int, scale: float) -> None:
+        """ValueRangeError if values as large as known says have no room in a result of so many primes.
+
+        A scale that has none itself is for the evaluator to refuse, which says what to do about it.
+        """
+        if scale >= math.prod(self.parameters.primes[:primes]):
+            return
+        check_room(what, known.largest, self.parameters, primes, scale, self.plain_modulus)
+
+    def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
+        """Both at the level of the shorter one."""
+        if (self.parameters, self.plain_modulus) != (other.parameters, other.plain_modulus):
+            raise EngineError(
+                f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
+            )
+        check_key("the first ciphertext", self._key_id, "the second one", other._key_id, bare=True)
+        if self.primes == other.primes:
+            return self._native, other._native
+        primes = min(self.primes, other.primes)
+        return self._at_level(primes), other._at_level(primes)
+
+    def _at_level(self, primes: int) -> native.Ciphertext:
+        if self.primes == primes:
+            return self._native
+        self._check("An operand, at the level of the other one,", self._knowledge, primes, self.scale)
+        return native.mod_switch(self._native, self.primes - primes)
+
+    def _plain(self, numbers: ArrayLike, scale: float) -> native.Plaintext:
+        return encoded(self.parameters, self.plain_modulus, numbers, scale, self.primes)
+
+    def _factor(self, numbers: ArrayLike) -> native.Plaintext:
+        integer = isinstance(numbers, int | np.integer) and not isinstance(numbers, bool)
+        scale = 1.0 if integer else self._last_prime()
+        plain = self._plain(numbers, scale)
+        present = plain.residues().any(axis=1)
+        if not present.any():
+            raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
+        if not present.all() and not self.plain_modulus:
+            # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
+            plain = self._plain(array(numbers) + 1 / scale, scale)
+        return plain
+
+    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            operands = self._level_with(other)
+            return self._made(native.add(*operands), self._joined("The sum", other, operands), other)
+        if self.plain_modulus and not batches(self.plain_modulus, self.parameters.n):
+            raise EngineError(
+                f"The plain modulus {self.plain_modulus} has no slots at n = {self.parameters.n}, to which "
+                f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
+            )
+        plain = self._plain(other, self.scale)
+        if is_one_real(other):
+            known = self.known.plus_number(float(array(other).real))
+            rounding = Uncertainty.of_constant(self.scale)
+        else:
+            known = self.known.plus_slots(largest_of(other))
+            rounding = Uncertainty.encoding(self.parameters, self.scale)
+        known = known.plus_noise(rounding)
+        self._check("The sum", known, self.primes, self.scale)
+        return self._made(native.add_plain(self._native, plain), known)
+
+    def _joined(
+        self, what: str, other: Ciphertext, operands: tuple[native.Ciphertext, native.Ciphertext]
+    ) -> Knowledge:
+        """Of the sum or difference of two that were brought to one level."""
+        mine, others = self._knowledge, other._knowledge
+        largest = sum_of((mine.largest, others.largest))
+        found = Knowledge(largest, lambda: mine.known.plus(others.known), mine, others)
+        self._check(what, found, operands[0].primes, self.scale)
+        return found
+
+    def __radd__(self, other: ArrayLike) -> Ciphertext:
+        return self + other
+
+    def __neg__(self) -> Ciphertext:
+        return self._made(native.negate(self._native), self.known.times(-1))
+
+    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            operands = self._level_with(other)
+            known = self._joined("The difference", -other, operands)
+            return self._made(native.subtract(*operands), known, other)
+        return -(-self + other)  # numbers of unsigned types cannot be negated
+
+    def __rsub__(self, other: ArrayLike) -> Ciphertext:
+        return -self + other
+
+    def __mul__(self, other: ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            raise EngineError(
+                "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
+            )
+        factor = self._factor(other)
+        known = self._times(other, factor.scale)
+        self._check("The product", known, self.primes, self.scale * factor.scale)
+        return self._made(native.multiply_plain(self._native, factor), known)
+
+    def _times(self, numbers: ArrayLike, scale: float) -> Known:
+        """Of the product with numbers in the clear at this scale."""
+        if is_one_real(numbers):
+            return self.known.times_rounded(float(array(numbers).real), scale)
+        known = self.known.times_slots(largest_of(numbers))
+        if self.largest is None or known.error is None:
+            return known
+        return known.plus_noise(Uncertainty.of_weights(self.parameters, scale, self.largest))
+
+    def __rmul__(self, other: ArrayLike) -> Ciphertext:
+        return self * other
+
+    __array_ufunc__ = None  # so that numpy leaves array * ciphertext to __rmul__
+
+    def _last_prime(self) -> float:
+        return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
+
+
+def switched(known: Known, parameters: ParameterSet, primes: int, scale: float) -> Known:
+    """After a key switch, if the set has any. BFV's integers have no error to follow."""
+    if known.error is None or not parameters.special_primes:
+        return known
+    return known.plus_noise(Uncertainty.switching(parameters, primes, scale))
+
+
+def is_one_real(numbers: ArrayLike) -> bool:
+    """Whether it is one real number, for all slots."""
+    given = array(numbers)
+    return given.ndim == 0 and given.dtype.kind != "c"
+
+
+def largest_of(numbers: ArrayLike) -> float:
+    """The largest magnitude among numbers in the clear."""
+    return max((abs(complex(each)) for each in array(numbers).ravel().tolist()), default=0.0)
+
+
+def encoded(
+    parameters: ParameterSet, plain_modulus: int, numbers: ArrayLike, scale: float, primes: int
+) -> native.Plaintext:
+    """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
+    given = array(numbers)
+    context = context_of(parameters, plain_modulus)
+    if given.ndim > 1 or given.dtype.kind not in ("biu" if plain_modulus else "biufc") or not given.size:
+        kind = "integers" if plain_modulus else "real or complex numbers"
+        odd = "Integers beyond 64 bits, or what are no numbers," if given.dtype == object else "Numbers"
+        raise ParameterError(
+            f"{odd} of type {given.dtype} and shape {list(given.shape)} are given: give one of {kind}, or "
+            "several in one dimension."
+        )
+    if plain_modulus:
+        reduced = np.array(given.astype(object) % plain_modulus, dtype=np.int64)
+        if given.ndim == 0:
+            return native.Plaintext.constant_integer(context, int(reduced), primes)
+        return native.Plaintext(context, reduced, native.Places.slots, primes)
+    if given.ndim == 0 and given.dtype.kind != "c":
+        return native.Plaintext.constant(context, float(given), scale, primes)
+    slots = np.full(parameters.slots, given) if given.ndim == 0 else given
+    return native.Plaintext(context, slots.astype(complex), scale, primes)
