@@ -84,7 +84,7 @@ class Bench:
     def load_frames(self) -> tuple[Call, Call]:
         """Beside the call that checks every field and checksum, unpacks into memory that is there, and
         expands the seed."""
-        (_, frames), there = split(self.frames[0]), self.loaded[1]._native
+        (_, frames), there = split(self.frames[0]), self.loaded[1].hosted
         return (
             lambda: self.evaluator.load(self.frames[0]),
             lambda: there.read_frames(self.params, frames),
@@ -92,7 +92,7 @@ class Bench:
 
     def decrypt(self) -> tuple[Call, Call]:
         x, secret = self.loaded[0], self.owner.secret_key
-        return lambda: self.owner.decrypt(x), lambda: _owner.decrypt(x._native, secret.hosted)
+        return lambda: self.owner.decrypt(x), lambda: _owner.decrypt(x.hosted, secret.hosted)
 
     def encrypt(self) -> tuple[Call, Call]:
         """Beside the C library's call, which writes the frames."""
@@ -109,7 +109,7 @@ class Bench:
         def native() -> object:
             total = _evaluator.Sum(self.context)
             for x in self.loaded:
-                total.add(x._native)
+                total.add(x.hosted)
             return total.total()
 
         return lambda: self.evaluator.sum(self.loaded), native
@@ -119,12 +119,12 @@ class Bench:
         keys = self.evaluator._keys
         return (
             lambda: self.evaluator.multiply(x, y),
-            lambda: _evaluator.relinearize(_evaluator.multiply(x._native, y._native), keys),
+            lambda: _evaluator.relinearize(_evaluator.multiply(x.hosted, y.hosted), keys),
         )
 
     def add(self) -> tuple[Call, Call]:
         x, y = self.loaded[:2]
-        return lambda: x + y, lambda: _evaluator.add(x._native, y._native)
+        return lambda: x + y, lambda: _evaluator.add(x.hosted, y.hosted)
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ SEAL's bytes with a label. Each reader here parses and checks once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ from ciphermote.uncertainty import Uncertainty
 from ciphermote.words import count_of
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
+ANY_SIZE, RELINEARIZED = (2, 3), (2,)
+"""Polynomials: a product that was not relinearized has three."""
 
 
 class Ciphertext:
@@ -68,22 +70,38 @@ class Ciphertext:
         self._knowledge = known if isinstance(known, Knowledge) else Knowledge.of(known)
 
     @classmethod
-    def from_bytes(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
-        """From frames, or SEAL's bytes. FrameError, MismatchError."""
+    def from_bytes(
+        cls,
+        data: Bytes,
+        parameters: ParameterSet,
+        plain_modulus: int = 0,
+        *,
+        sizes: Collection[int] = ANY_SIZE,
+    ) -> Ciphertext:
+        """From frames, or SEAL's bytes. sizes: how many polynomials it may have. FrameError,
+        MismatchError."""
         check_bytes(data, "The input")
         instance(parameters, ParameterSet, "parameters", A_SET)
         if are_frames(data):
             found = cls._from_sound_frames(data, parameters, plain_modulus)
-            if found is not None:
+            if found is not None and found.hosted.components in sizes:
                 return found
-        return cls.from_seal(as_seal(data, parameters), parameters, plain_modulus)
+        return cls.from_seal(as_seal(data, parameters), parameters, plain_modulus, sizes=sizes)
 
     @classmethod
-    def from_seal(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
-        """From SEAL's bytes, with a label or without. FrameError, MismatchError."""
+    def from_seal(
+        cls,
+        data: Bytes,
+        parameters: ParameterSet,
+        plain_modulus: int = 0,
+        *,
+        sizes: Collection[int] = ANY_SIZE,
+    ) -> Ciphertext:
+        """From SEAL's bytes, with a label or without. sizes: how many polynomials it may have. FrameError,
+        MismatchError."""
         scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
         return cls.of_seal(
-            read_ciphertext(data, parameters, sizes=(2, 3), scheme=scheme, plain_modulus=plain_modulus)
+            read_ciphertext(data, parameters, sizes=sizes, scheme=scheme, plain_modulus=plain_modulus)
         )
 
     @classmethod

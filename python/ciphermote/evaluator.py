@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from ciphermote import _evaluator as native
 from ciphermote.arguments import array, instance, stream, whole
 from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room
-from ciphermote.ciphertext import A_SET, Ciphertext
+from ciphermote.ciphertext import A_SET, RELINEARIZED, Ciphertext
 from ciphermote.ciphertexts import Bytes, check_bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.engine.native import NativeEngine, expanded
@@ -186,7 +186,8 @@ class Evaluator:
                 )
             given = data
         else:
-            given = Ciphertext.from_bytes(data, self.parameters, self.plain_modulus)
+            of = self.parameters, self.plain_modulus
+            given = Ciphertext.from_bytes(data, *of, sizes=RELINEARIZED)
         self._engine.check_key_of(given.key_id)
         # What unnamed evaluation keys compute is under a key that nothing names.
         key_id = self._engine.known(given.key_id)

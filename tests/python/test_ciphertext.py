@@ -9,9 +9,11 @@ import ciphermote
 import numpy as np
 import pytest
 from ciphermote import Ciphertext, Evaluator, Owner, encrypt
+from ciphermote import _evaluator as native
 from ciphermote.ciphertexts import as_seal
 from ciphermote.declaration import split
 from ciphermote.encryption import Xof
+from ciphermote.engine.native import saved
 from ciphermote.framing import HEADER_BYTES
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
@@ -144,3 +146,13 @@ def test_what_is_known_is_the_same_whenever_it_is_asked_for(owner: Owner) -> Non
         total = total + y
     assert total.largest == pytest.approx(901 * 100.0) and total.known.largest == total.largest
     assert total.known.error is not None
+
+
+def test_a_product_that_was_not_relinearized_is_decrypted_but_not_computed_on(owner: Owner) -> None:
+    evaluator = Evaluator(owner.evaluation_keys)
+    x = evaluator.load(encrypt([3.0], owner.secret_key))
+    product = native.multiply(x.hosted, x.hosted)
+    data = saved(product, SET, 0, key_id=owner.key_id)
+    assert abs(owner.decrypt(data)[0] - 9) < 0.01
+    with pytest.raises(ciphermote.FrameError, match="three polynomials"):
+        evaluator.load(data)
