@@ -122,8 +122,10 @@ class Shared
     }
     void write() // as no one may while others read
     {
-        volatile std::uint32_t *const residue = a_.polynomial(0, 0);
-        *residue = *residue;
+        volatile std::uint32_t *const residues = a_.polynomial(0, 0);
+        for (std::size_t i = 0; i < context_->n(); i++) {
+            residues[i] = residues[i];
+        }
     }
 
   private:
@@ -164,19 +166,24 @@ void at_once(std::uint32_t plain_modulus, const std::string &isa, bool plant_rac
     std::atomic<unsigned> right{0};
     std::vector<std::thread> workers;
     for (unsigned worker = 0; worker < threads; worker++) {
-        workers.emplace_back([&, worker] {
+        workers.emplace_back([&] {
             for (unsigned round = 0; round < rounds; round++) {
-                if (plant_race && worker == 0) {
-                    shared.write();
-                }
                 const bool same = shared.everything() == alone;
                 right += same && shared.round_trip();
             }
         });
     }
+    std::atomic<bool> done{false};
+    std::thread writer([&] {
+        while (plant_race && !done.load(std::memory_order_relaxed)) {
+            shared.write(); // takes no lock that could order it after the readers
+        }
+    });
     for (std::thread &worker : workers) {
         worker.join();
     }
+    done.store(true, std::memory_order_relaxed);
+    writer.join();
     BEHAVIOUR("each thread finds what one alone finds");
     CHECK(right == threads * rounds);
     CHECK(shared.summed() == 2 * threads * rounds);
