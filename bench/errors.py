@@ -19,7 +19,6 @@ from pathlib import Path
 
 import ciphermote
 import numpy as np
-from ciphermote.ciphertexts import as_seal
 from ciphermote.noise import Key
 from ciphermote.results import Row, write_results
 from numpy.polynomial import polynomial
@@ -74,7 +73,7 @@ def of_sums(kind: str, random: np.random.Generator) -> Shares:
                 evaluator = ciphermote.Evaluator(owner.evaluation_keys)
                 loaded = [evaluator.load(each) for each in frames]
                 sums = evaluator.sum(loaded), evaluator.sum([evaluator.square(x) for x in loaded])
-                total, squares = (owner.decrypt_with_errors(bytes(each)) for each in sums)
+                total, squares = (owner.decrypt_with_errors(each.to_seal()) for each in sums)
                 found = ciphermote.variance_with_errors(total, squares, READINGS)
                 truth = np.var(given, axis=0)
         yield key, share(found, truth)
@@ -90,7 +89,7 @@ def of_scores(kind: str, random: np.random.Generator) -> Shares:
         for key in ENCRYPTING:
             for _ in range(math.ceil(LEAST_SCORES / classes)):
                 values = random.uniform(-LARGEST, LARGEST, model.features)
-                reading = as_seal(encrypted(values, owner, key), owner.parameters)
+                reading = encrypted(values, owner, key)
                 found = owner.decrypt_with_errors(engine.linear(reading, model), model=model)
                 yield key, share(found, model.scores(values))
 
@@ -101,7 +100,7 @@ def of_squares(kind: str, random: np.random.Generator) -> Shares:
     for key in ENCRYPTING:
         values = random.uniform(-LARGEST, LARGEST, owner.parameters.slots)
         square = evaluator.rescale(evaluator.square(encrypted(values, owner, key)))
-        yield key, share(owner.decrypt_with_errors(bytes(square)), values**2)
+        yield key, share(owner.decrypt_with_errors(square), values**2)
 
 
 def of_polynomials(kind: str, random: np.random.Generator) -> Shares:
@@ -110,7 +109,7 @@ def of_polynomials(kind: str, random: np.random.Generator) -> Shares:
     for key in ENCRYPTING:
         values = random.uniform(-SIGMOID_LARGEST, SIGMOID_LARGEST, owner.parameters.slots)
         reading = encrypted(values, owner, key, log2_scale=SIGMOID_LOG2_SCALE)
-        found = owner.decrypt_with_errors(bytes(evaluator.polynomial(reading, SIGMOID)))
+        found = owner.decrypt_with_errors(evaluator.polynomial(reading, SIGMOID))
         yield key, share(found, polynomial.polyval(values, SIGMOID))
 
 
@@ -123,7 +122,9 @@ COMPUTATIONS: dict[str, Callable[[str, np.random.Generator], Shares]] = {
 """Each under one fresh key."""
 
 
-def encrypted(values: Reals, owner: ciphermote.Owner, key: Key, log2_scale: int | None = None) -> bytes:
+def encrypted(
+    values: Reals, owner: ciphermote.Owner, key: Key, log2_scale: int | None = None
+) -> ciphermote.Ciphertext:
     used = owner.secret_key if key == "symmetric" else owner.public_key
     return ciphermote.encrypt(values, used, log2_scale=log2_scale)
 

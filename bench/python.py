@@ -61,8 +61,8 @@ class Bench:
         self.parameters = self.owner.parameters
         self.context, self.params = context_of(self.parameters), core_params(self.parameters)
         self.values = np.random.default_rng(1).uniform(-50, 50, self.parameters.slots)
-        self.frames = [ciphermote.encrypt(self.values, self.owner.secret_key) for _ in range(SUMMED)]
-        self.loaded = [self.evaluator.load(each) for each in self.frames]
+        self.loaded = [ciphermote.encrypt(self.values, self.owner.secret_key) for _ in range(SUMMED)]
+        self.frames = [each.to_frames() for each in self.loaded]
 
     def rows(self) -> Iterator[Row]:
         for name, (ours, native) in {
@@ -116,7 +116,7 @@ class Bench:
 
     def multiply(self) -> tuple[Call, Call]:
         x, y = self.loaded[:2]
-        keys = self.evaluator._keys
+        keys = self.evaluator.keys
         return (
             lambda: self.evaluator.multiply(x, y),
             lambda: _evaluator.relinearize(_evaluator.multiply(x.hosted, y.hosted), keys),

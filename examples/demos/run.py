@@ -191,7 +191,7 @@ def run(console: Console | None = None) -> Outcome:
                 for result in results:
                     if isinstance(result, Error):
                         raise result
-                    scores.append(plan.scores(ckks.decrypt(result, secret).slots()))
+                    scores.append(plan.scores(ckks.decrypt(result.to_seal(), secret).slots()))
                     done()
             outcome.kinds[kind] = KindOutcome(np.array(scores), [len(data) for data in frames], device)
             outcome.sample_residues = report.first_residues(ciphertexts[report.SAMPLE_WINDOW], PARAMETERS)

@@ -19,15 +19,16 @@ Owner           makes keys, saves and loads them, decrypts, provisions devices
 SecretKey       Owner.secret_key: encrypts (half the bytes) and decrypts
 PublicKey       Owner.public_key: encrypts
 EvaluationKeys  Owner.evaluation_keys: what rotations and products take; public
-encrypt         numbers to frames, as a device sends them
-Evaluator       computes on ciphertexts as objects, Ciphertext: any operation, without any secret
+encrypt         numbers to a Ciphertext, as a device does
+Ciphertext      what encrypt and every operation give; reads and writes frames and SEAL's bytes
+Evaluator       computes on ciphertexts: any operation, without any secret
 Matrix          for Evaluator.matmul
 compute         an operation on ciphertexts, without any secret
 Sum, Mean       of any number of ciphertexts, slot by slot
 WeightedSum     the sum, each ciphertext times its weight
 LinearModel     scores of one ciphertext: weights times its slots, plus a bias
 Program         any other computation, of a Step after another, with each Constant that they use
-decrypt         frames or results to numbers
+decrypt         a Ciphertext, or the bytes of one, to numbers
 decrypt_with_errors
                 the same with how far each number may be off: Decrypted
 variance_with_errors
@@ -36,7 +37,7 @@ ParameterSet    ring degree, primes and scale (ciphermote.parameters has the bui
 Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
                 KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
 
-Arrays go in and come out, and bytes go between; the modules have the rest. Importing the package loads
+The modules have the rest. Importing the package loads
 nothing: each name and module brings in what it needs when it is asked for, so that ``ciphermote.parameters``
 and ``ciphermote.adviser`` work without the compiled extension and without SEAL.
 """
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from ciphermote import adviser as adviser
     from ciphermote import parameters as parameters
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.computation import EvaluationKeys, Mean, Sum, WeightedSum, compute
+    from ciphermote.computation import Mean, Sum, WeightedSum, compute
     from ciphermote.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
     from ciphermote.encryption import PublicKey, encrypt
     from ciphermote.errors import (
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
+    from ciphermote.evaluation_keys import EvaluationKeys
     from ciphermote.evaluator import Evaluator, Matrix
     from ciphermote.keys import SecretKey
     from ciphermote.linear_model import LinearModel
@@ -110,7 +112,8 @@ __all__ = [
 
 if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULES = {
-        "computation": ("EvaluationKeys", "Mean", "Sum", "WeightedSum", "compute"),
+        "evaluation_keys": ("EvaluationKeys",),
+        "computation": ("Mean", "Sum", "WeightedSum", "compute"),
         "decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
         "encryption": ("PublicKey", "encrypt"),
         "ciphertext": ("Ciphertext",),

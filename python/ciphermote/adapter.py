@@ -25,14 +25,15 @@ from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.bfv import in_coefficients
 from ciphermote.bounds import Known
+from ciphermote.ciphertexts import Bytes
 from ciphermote.ckks import expand_seed
 from ciphermote.core import core_params
-from ciphermote.declaration import Declaration
+from ciphermote.declaration import Declaration, split
 from ciphermote.errors import Error, FrameError
 from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
 from ciphermote.ledger import CounterLedger
 from ciphermote.noise import Key
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, by_id
 from ciphermote.words import scale_name
 
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
@@ -549,6 +550,28 @@ def read_set(
             "one, as ciphermote.adapter.read_sets finds them."
         )
     return sets[0]
+
+
+def stated_parameters(data: Bytes) -> ParameterSet:
+    """The built-in set that frames name. FrameError, ParameterError."""
+    if len(data) < HEADER_BYTES:
+        raise FrameError(
+            f"{len(data)} bytes are fewer than a frame's header: they were cut short, so have them sent "
+            "again."
+        )
+    return by_id(int.from_bytes(data[_PARAMETERS_AT : _PARAMETERS_AT + 4], "little"))
+
+
+def stated_header(data: Bytes, parameters: ParameterSet) -> SetHeader:
+    """What the first frame says of the ciphertext. FrameError."""
+    return parse_frame(split(bytes(data))[1], parameters)[0].set
+
+
+def read_stated_set(data: Bytes, parameters: ParameterSet) -> FrameSet:
+    """The frames of one ciphertext, under whatever key and of whatever scheme the first of them names.
+    FrameError."""
+    head = stated_header(data, parameters)
+    return read_set(bytes(data), parameters, head.key_id, plain_modulus=head.plain_modulus)
 
 
 def adapt(

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote import seal_bytes as sb
 from ciphermote.adapter import read_sets
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.engine import Engine
 from ciphermote.errors import EngineError, FrameError, ParameterError
 from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear
@@ -153,18 +153,18 @@ class Session:
             raise EngineError(f"All {self._round} rounds have been answered: open a new session.")
         plan = self._rounds.plans[self._round]
         ciphertext, counter = self._read(frames)
-        result = self._engine.check(self._engine.evaluate(plan.program, sb.write_ciphertext(ciphertext)))
+        result = self._engine.evaluate(plan.program, ciphertext)
         largest = None if self._rounds.plain_modulus else plan.score_bound
         answer = b"".join(
             device_frames(
-                result, self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles, tag=tag
+                result.as_seal(), self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles, tag=tag
             )
         )
         self._counter = counter
         self._round += 1
         return answer
 
-    def _read(self, frames: bytes) -> tuple[sb.SealCiphertext, int]:
+    def _read(self, frames: bytes) -> tuple[Ciphertext, int]:
         parameters, plain_modulus = self._rounds.parameters, self._rounds.plain_modulus
         sets = read_sets([frames], parameters, self._key_id, plain_modulus=plain_modulus)
         if len(sets) != 1:
@@ -183,4 +183,4 @@ class Session:
             raise FrameError(
                 f"The ciphertext has scale {head.scale:.6g}, not the agreed 2^{self._rounds.log2_scale}."
             )
-        return sets[0].seal_ciphertext(coefficients=bool(plain_modulus)), head.counter
+        return Ciphertext.of_seal(sets[0].seal_ciphertext()), head.counter

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ciphertext as an object: encryptions, results and what the evaluator computes with.
+"""The ciphertext as an object: what encrypt gives, every operation takes and gives, and decrypt takes.
 
 Inside a process a ciphertext is this object. Bytes exist at the door: frames as a device sends them, and
-SEAL's bytes with a label. Each reader here parses and checks once.
+SEAL's bytes with a label. Each reader here parses and checks them once, and each writer writes them once.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ciphermote import _evaluator as native
-from ciphermote.adapter import source_of
-from ciphermote.arguments import array, instance
+from ciphermote.adapter import read_stated_set, source_of, stated_header, stated_parameters
+from ciphermote.arguments import array, instance, modulus
 from ciphermote.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
-from ciphermote.ciphertexts import Bytes, are_frames, as_seal, check_bytes, stated_modulus, stated_parameters
+from ciphermote.ciphertexts import Bytes, are_frames, check_bytes
+from ciphermote.ckks import expand_second
 from ciphermote.core import core_params
 from ciphermote.declaration import split_view
-from ciphermote.engine.native import opened, saved
 from ciphermote.errors import EngineError, FrameError, ParameterError
 from ciphermote.hosted import context_of
-from ciphermote.labels import check_key
+from ciphermote.labels import check_key, other_scheme
 from ciphermote.noise import Key
 from ciphermote.parameters import ParameterSet, batches
-from ciphermote.seal_bytes import Scheme, SealCiphertext, read_ciphertext
+from ciphermote.seal_bytes import Scheme, SealCiphertext, read_as_labelled, write_ciphertext
 from ciphermote.uncertainty import Uncertainty
-from ciphermote.words import count_of
+from ciphermote.words import count_of, scale_name
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
 ANY_SIZE, RELINEARIZED = (2, 3), (2,)
@@ -47,12 +47,16 @@ class Ciphertext:
     BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
     cannot be added.
 
-    decrypt and compute take it. bytes(x) gives SEAL's bytes with a label; it pickles as those bytes.
+    encrypt and compute give it, compute and decrypt take it. from_frames, from_seal and from_bytes read it;
+    to_frames (of what was encrypted here, or read from frames) and to_seal write it. It pickles as those
+    bytes.
+    parameters: its set. plain_modulus: BFV's t, or 0 for CKKS. model_id: of the model whose scores it holds
+    (LinearModel.id), or None.
     ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
     MismatchError for two keys.
     """
 
-    __slots__ = ("_key_id", "_knowledge", "_native", "parameters", "plain_modulus")
+    __slots__ = ("_frames", "_key_id", "_knowledge", "_native", "model_id", "parameters", "plain_modulus")
 
     def __init__(
         self,
@@ -61,78 +65,101 @@ class Ciphertext:
         key_id: int | None,
         content: native.Ciphertext,
         known: Known | Knowledge = UNKNOWN,
+        *,
+        model_id: int | None = None,
     ) -> None:
-        """Evaluator.load makes them."""
+        """The readers and encrypt make them."""
         self.parameters = parameters
         self.plain_modulus = plain_modulus
         self._key_id = key_id
         self._native = content
         self._knowledge = known if isinstance(known, Knowledge) else Knowledge.of(known)
+        self.model_id = model_id
+        self._frames: bytes | None = None
 
     @classmethod
     def from_bytes(
         cls,
         data: Bytes,
-        parameters: ParameterSet,
-        plain_modulus: int = 0,
+        parameters: ParameterSet | None = None,
+        plain_modulus: int | None = None,
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
-        """From frames, or SEAL's bytes. sizes: how many polynomials it may have. FrameError,
-        MismatchError."""
-        check_bytes(data, "The input")
-        instance(parameters, ParameterSet, "parameters", A_SET)
+        """From frames or from SEAL's bytes, whichever they are, as from_frames and from_seal read them.
+
+        sizes: how many polynomials it may have.
+        """
+        check_bytes(data, "The ciphertext")
         if are_frames(data):
-            found = cls._from_sound_frames(data, parameters, plain_modulus)
-            if found is not None and found.hosted.components in sizes:
-                return found
-        return cls.from_seal(as_seal(data, parameters), parameters, plain_modulus, sizes=sizes)
+            return cls.from_frames(data, parameters, plain_modulus)
+        return cls.from_seal(data, parameters, plain_modulus, sizes=sizes)
 
     @classmethod
     def from_seal(
         cls,
         data: Bytes,
-        parameters: ParameterSet,
-        plain_modulus: int = 0,
+        parameters: ParameterSet | None = None,
+        plain_modulus: int | None = None,
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
-        """From SEAL's bytes, with a label or without. sizes: how many polynomials it may have. FrameError,
-        MismatchError."""
-        scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
-        return cls.of_seal(
-            read_ciphertext(data, parameters, sizes=sizes, scheme=scheme, plain_modulus=plain_modulus)
-        )
+        """From SEAL's bytes, with a label or without.
+
+        parameters: None: the built-in set that the label names. plain_modulus: BFV's t, or 0 for CKKS; None:
+        what the label says, and CKKS without one. sizes: how many polynomials it may have. FrameError,
+        MismatchError; ParameterError if nothing names the set.
+        """
+        check_bytes(data, "The ciphertext")
+        if parameters is not None:
+            instance(parameters, ParameterSet, "parameters", A_SET)
+        t = None if plain_modulus is None else modulus(plain_modulus)
+        return cls.of_seal(read_as_labelled(data, parameters, t, sizes=sizes))
 
     @classmethod
-    def of_seal(cls, found: SealCiphertext) -> Ciphertext:
-        """From SEAL's object, as read_ciphertext gives it."""
-        content = opened(found, context_of(found.parms, found.plain_modulus))
-        return cls(found.parms, found.plain_modulus, found.key_id, content, found.known)
-
-    @classmethod
-    def from_frames(cls, data: Bytes, parameters: ParameterSet | None = None) -> Ciphertext:
+    def from_frames(
+        cls, data: Bytes, parameters: ParameterSet | None = None, plain_modulus: int | None = None
+    ) -> Ciphertext:
         """From the frames of one ciphertext, in any order, behind their declaration if they have one.
 
-        parameters: None: the built-in set that the frames name. FrameError, which says what is wrong.
+        parameters: None: the built-in set that the frames name. plain_modulus: BFV's t, or 0 for CKKS; None:
+        what the frames say. FrameError, which says what is wrong; MismatchError for another plain modulus.
         """
         check_bytes(data, "The frames")
         if not are_frames(data):
             raise FrameError("These bytes are no frames: give what a device sent, or encrypt gave.")
         of = stated_parameters(data) if parameters is None else parameters
-        return cls.from_bytes(data, of, stated_modulus(data, of) or 0)
+        instance(of, ParameterSet, "parameters", A_SET)
+        wanted = stated_header(data, of).plain_modulus if plain_modulus is None else modulus(plain_modulus)
+        found = cls._from_sound_frames(data, of, wanted)
+        if found is None:  # the reader of frames says what is wrong
+            head = stated_header(data, of)
+            if head.plain_modulus != wanted:
+                raise other_scheme(head.scheme, head.plain_modulus, wanted)
+            found = cls.of_seal(read_stated_set(data, of).seal_ciphertext())
+        found._frames = bytes(data)
+        return found
+
+    @classmethod
+    def of_seal(cls, found: SealCiphertext) -> Ciphertext:
+        """From SEAL's object, as read_ciphertext gives it."""
+        residues = np.ascontiguousarray(expand_second(found), dtype=np.uint32)
+        form = native.Form.values if found.ntt_form else native.Form.coefficients
+        content = native.Ciphertext(context_of(found.parms, found.plain_modulus), residues, found.scale, form)
+        return cls(
+            found.parms, found.plain_modulus, found.key_id, content, found.known, model_id=found.model_id
+        )
 
     @classmethod
     def _from_sound_frames(
         cls, data: Bytes, parameters: ParameterSet, plain_modulus: int
     ) -> Ciphertext | None:
-        """None if anything is wrong with the frames, or they are of another set or modulus: the reader of
-        frames says what."""
+        """None if anything is wrong with the frames, or they are of another set or modulus."""
         declared, frames = split_view(data)
         content, sent, _ = native.Ciphertext.from_frames(
             context_of(parameters, plain_modulus), core_params(parameters), frames
         )
-        if content is None:
+        if content is None or content.components != 2:
             return None
         largest = None
         if declared is not None:
@@ -147,11 +174,50 @@ class Ciphertext:
             known = Known.encrypted(largest, parameters, key, content.scale, source)
         return cls(parameters, plain_modulus, sent.key_id, content, known)
 
-    def __bytes__(self) -> bytes:
-        return saved(self._native, self.parameters, self.plain_modulus, key_id=self._key_id, known=self.known)
+    def to_frames(self) -> bytes:
+        """The frames of the reading, behind their declaration, as they were encrypted or read.
+
+        EngineError for what was computed, or came as SEAL's bytes: frames are what a sender encrypts.
+        """
+        if self._frames is None:
+            raise EngineError(
+                "This ciphertext was computed, or came in SEAL's bytes, and has no frames, which are what a "
+                "sender encrypts: write SEAL's bytes (Ciphertext.to_seal)."
+            )
+        return self._frames
+
+    def to_seal(self) -> bytes:
+        """SEAL's bytes with a label, in the form that SEAL computes in: CKKS's transformed, BFV's not.
+
+        EngineError for what is no encryption: a second polynomial of zeros.
+        """
+        return write_ciphertext(self.as_seal())
+
+    def as_seal(self) -> SealCiphertext:
+        """As to_seal writes it."""
+        is_bfv = bool(self.plain_modulus)
+        residues = self._native.coefficients() if is_bfv else self._native.residues()
+        if not residues[1].any(axis=-1).all():
+            raise EngineError(
+                "The result is in the clear, for its second polynomial is zero at a prime, as when a "
+                "ciphertext is subtracted from itself: there is nothing to decrypt."
+            )
+        return SealCiphertext(
+            self.parameters,
+            self.primes,
+            not is_bfv,
+            self.scale,
+            residues,
+            scheme=Scheme.BFV if is_bfv else Scheme.CKKS,
+            plain_modulus=self.plain_modulus,
+            key_id=self._key_id,
+            model_id=self.model_id,
+            known=self.known,
+        )
 
     def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
-        return Ciphertext.from_bytes, (bytes(self), self.parameters, self.plain_modulus)
+        data = self.to_seal() if self._frames is None else self._frames
+        return Ciphertext.from_bytes, (data, self.parameters, self.plain_modulus)
 
     @property
     def hosted(self) -> native.Ciphertext:
@@ -179,6 +245,12 @@ class Ciphertext:
         went into it declared nothing."""
         return self._knowledge.largest
 
+    def without_key(self) -> Ciphertext:
+        """The same, as if nothing named its key."""
+        return Ciphertext(
+            self.parameters, self.plain_modulus, None, self._native, self._knowledge, model_id=self.model_id
+        )
+
     def without_bound(self) -> Ciphertext:
         """The same, as if nothing had been declared: for sums and products modulo t that are meant to wrap.
         Nothing refuses results that outgrow the modulus then, and they are shown without an error."""
@@ -198,6 +270,20 @@ class Ciphertext:
     def __repr__(self) -> str:
         of = f"modulo {self.plain_modulus}" if self.plain_modulus else f"at scale 2^{np.log2(self.scale):.4g}"
         return f"<Ciphertext of {self.parameters.name}, {of}, {count_of(self.primes, 'prime')}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        rows = {
+            "parameters": self.parameters.name,
+            "scheme": f"BFV modulo {self.plain_modulus}" if self.plain_modulus else "CKKS",
+            **({} if self.plain_modulus else {"scale": scale_name(self.scale)}),
+            "primes": f"{self.primes} of {len(self.parameters.data_primes)}",
+            "key": "not known" if self._key_id is None else f"{self._key_id:016x}",
+            "largest |value|": "not known" if self.largest is None else f"{self.largest:,.6g}",
+            **({} if self.model_id is None else {"scores of model": f"{self.model_id:016x}"}),
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table><caption>Ciphertext</caption>{cells}</table>"
 
     def match(self, other: Ciphertext) -> Ciphertext:
         """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more

@@ -13,13 +13,12 @@ from ciphermote.arguments import flag, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.bounds import UNKNOWN, Known, check_digits
 from ciphermote.ciphertext import Ciphertext
-from ciphermote.ciphertexts import Bytes, are_frames, check_bytes, modulus_of
+from ciphermote.ciphertexts import Bytes
 from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
 from ciphermote.hosted import context_of
 from ciphermote.keys import SecretKey
 from ciphermote.labels import check_key
 from ciphermote.linear_model import LinearModel
-from ciphermote.seal_bytes import Scheme, read_ciphertext
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
 
@@ -53,11 +52,9 @@ def decrypt(
     complex_slots: bool = False,
     places: Places | None = None,
     signed: bool | None = False,
-    plain_modulus: int = 0,
     bare: bool = False,
 ) -> Numbers:
-    """The numbers in a ciphertext: an evaluator's Ciphertext, frames as a device sends them, or the bytes
-    that compute, an engine or SEAL made.
+    """The numbers in a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
 
     CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Where something that
     went into the ciphertext declared no bound, values that outgrew the modulus on the way have wrapped around
@@ -66,12 +63,12 @@ def decrypt(
     that was declared is below t/2, so that nothing else can be meant. places: "slots" or "coefficients", as
     the sender encrypted, which no ciphertext tells; None: where t leaves no choice. ValueRangeError if one is
     beyond the bound, as where the places are not the sender's.
-    plain_modulus: BFV's t, needed only for ciphertexts that do not say it themselves: those without a label.
-    bare: take such ciphertexts, whose key nothing names.
+    bare: take a ciphertext whose key nothing names, such as one that SEAL saved; of BFV's, make a Ciphertext
+    first (Ciphertext.from_seal), for such bytes do not tell its plain modulus.
     FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
     nobody but the owner may learn; ParameterError for options of the other scheme.
     """
-    options = _Options(complex_slots, places, signed, plain_modulus, bare)
+    options = _Options(complex_slots, places, signed, bare)
     return _decrypt(data, key, options)[0]
 
 
@@ -83,7 +80,6 @@ def decrypt_with_errors(
     complex_slots: bool = False,
     places: Places | None = None,
     signed: bool | None = False,
-    plain_modulus: int = 0,
     bare: bool = False,
 ) -> Decrypted:
     """As decrypt, with how far each number may be off.
@@ -102,7 +98,7 @@ def decrypt_with_errors(
         if complex_slots:
             raise ParameterError("A model's scores are real numbers: leave complex_slots (--complex) out.")
         places, signed = None, None
-    options = _Options(complex_slots, places, signed, plain_modulus, bare)
+    options = _Options(complex_slots, places, signed, bare)
     values, known = _decrypt(data, key, options, model)
     return Decrypted(values, _errors(values, known, options, model), known)
 
@@ -133,7 +129,6 @@ class _Options:
     complex_slots: bool
     places: Places | None
     signed: bool | None
-    plain_modulus: int
     bare: bool
     is_exact: bool = False
     are_complex: bool = False
@@ -149,11 +144,11 @@ def _decrypt(
 ) -> tuple[Numbers, Known]:
     """The numbers, and what is known of them."""
     instance(key, SecretKey, "The key", "an owner's secret_key")
-    given, model_id = _opened(data, key, options.plain_modulus)
+    given = _opened(data, key)
     options.is_exact = bool(given.plain_modulus)
     check_digits("The ciphertext", given.known, key.parameters)
     if model is not None and given.key_id is not None:
-        check_scores(model, model_id)
+        check_scores(model, given.model_id)
     check_key("the ciphertext", given.key_id, "the secret key", key.key_id, bare=options.bare)
     found = _integers(given, key, options, model) if options.is_exact else _slots(given, key, options)
     if model is None:
@@ -166,27 +161,15 @@ def _decrypt(
     return found[: model.classes].astype(np.float64), given.known
 
 
-def _opened(data: Bytes | Ciphertext, key: SecretKey, plain_modulus: int) -> tuple[Ciphertext, int | None]:
-    """The ciphertext, and the model whose scores its label says that it holds."""
-    if isinstance(data, Ciphertext):
-        if data.parameters != key.parameters:
-            raise MismatchError(
-                f"The ciphertext is of {data.parameters.name} and the secret key of {key.parameters.name}: "
-                "use the ciphertext and the key of one set."
-            )
-        if plain_modulus not in (0, data.plain_modulus):
-            raise MismatchError(
-                f"{data!r} is given, and {plain_modulus} as its plain modulus: leave that out "
-                "(plain_modulus, --plain-modulus)."
-            )
-        return data, None
-    check_bytes(data, "The data")
-    modulus = modulus_of(data, key.parameters, plain_modulus)
-    if are_frames(data):
-        return Ciphertext.from_bytes(data, key.parameters, modulus), None
-    scheme = Scheme.BFV if modulus else Scheme.CKKS
-    seal = read_ciphertext(data, key.parameters, sizes=(2, 3), scheme=scheme, plain_modulus=modulus)
-    return Ciphertext.of_seal(seal), seal.model_id
+def _opened(data: Bytes | Ciphertext, key: SecretKey) -> Ciphertext:
+    if not isinstance(data, Ciphertext):
+        return Ciphertext.from_bytes(data, key.parameters)
+    if data.parameters != key.parameters:
+        raise MismatchError(
+            f"The ciphertext is of {data.parameters.name} and the secret key of {key.parameters.name}: "
+            "use the ciphertext and the key of one set."
+        )
+    return data
 
 
 def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypt arrays, as a device does: by the C library, under either key, to frames.
+"""Encrypt arrays, as a device does: by the C library, under either key.
 
 Where a device keeps one secret and counts, every call here draws a secret of its own, so that no seed comes
 twice, and takes the reading's number from the clock.
@@ -25,6 +25,7 @@ from ciphermote import seal_bytes as sb
 from ciphermote.arguments import choice, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.bounds import DEFAULT_READINGS, Readings, check_largest, float32_above
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.core import core_params
 from ciphermote.declaration import Declaration
 from ciphermote.errors import (
@@ -93,9 +94,9 @@ def encrypt(
     places: Places | None = None,
     xof: Xof = "chacha20",
     counter: int | None = None,
-) -> bytes:
-    """Encrypt values to the frames of one ciphertext, as a device sends them, behind a declaration of their
-    bound.
+) -> Ciphertext:
+    """Encrypt values, as a device does: Ciphertext.to_frames gives the frames that it sends, behind a
+    declaration of the values' bound.
 
     values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot, taken as they are (integers
     from 2^53 on as float64 has them). BFV: up to n integers from 0 to t - 1 or, if
@@ -133,7 +134,8 @@ def encrypt(
     assert key.key_id is not None
     if not modulus:
         _warn_of_noise(values, key, replace(key.readings, largest=bound), log2_scale)
-    return Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes() + frames
+    declared = Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes()
+    return Ciphertext.from_frames(declared + frames, key.parameters, modulus)
 
 
 def _warn_of_noise(

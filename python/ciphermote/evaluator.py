@@ -15,7 +15,6 @@ It holds no secret. Methods release the interpreter's lock while they compute, a
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,20 +26,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
-from ciphermote.arguments import array, instance, stream, whole
-from ciphermote.bounds import UNKNOWN, Known, KnownSum, check_room
-from ciphermote.ciphertext import A_SET, RELINEARIZED, Ciphertext
+from ciphermote.arguments import array, instance, modulus, stream, whole
+from ciphermote.bounds import UNKNOWN, Known
+from ciphermote.ciphertext import A_SET, Ciphertext
 from ciphermote.ciphertexts import Bytes, check_bytes
-from ciphermote.computation import EvaluationKeys
 from ciphermote.engine.native import NativeEngine, expanded
 from ciphermote.errors import EngineError, MismatchError, ParameterError
+from ciphermote.evaluation_keys import EvaluationKeys
 from ciphermote.hosted import context_of
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
 from ciphermote.polynomial_noise import evaluation_noise
 from ciphermote.rekeying import read_rekey_key
 from ciphermote.uncertainty import Uncertainty
-from ciphermote.words import count_of
 
 _T = TypeVar("_T")
 
@@ -143,7 +141,7 @@ class RekeyKey:
         return f"<RekeyKey from key {self.source_id:016x} to key {self.key_id:016x}>"
 
 
-class Evaluator:
+class Evaluator(NativeEngine):
     """Computes with an owner's evaluation keys, or with the parameter set alone where no keys are needed.
 
     plain_modulus: BFV's t, or 0 for CKKS. bare: take ciphertexts and keys without labels, whose key nothing
@@ -158,12 +156,11 @@ class Evaluator:
     ) -> None:
         instance(keys, (EvaluationKeys, ParameterSet), "keys", f"an owner's evaluation_keys, or {A_SET}")
         given = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
-        engine = given.engine(plain_modulus, bare=bare, name="native")
-        assert isinstance(engine, NativeEngine)
-        self._engine = engine
-        self._keys = engine.keys
+        plain_modulus = modulus(plain_modulus)
+        super().__init__(
+            given.parameters, **given.for_scheme(plain_modulus), plain_modulus=plain_modulus, bare=bare
+        )
         self._given = given, plain_modulus, bare
-        self._of = engine.parms, engine.plain_modulus
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         keys, plain_modulus, bare = self._given
@@ -171,51 +168,7 @@ class Evaluator:
 
     @property
     def parameters(self) -> ParameterSet:
-        return self._engine.parms
-
-    @property
-    def plain_modulus(self) -> int:
-        return self._engine.plain_modulus
-
-    def load(self, data: Bytes | Ciphertext) -> Ciphertext:
-        """A ciphertext, checked: of this set and scheme, and under the evaluation keys' key."""
-        if isinstance(data, Ciphertext):
-            if (data.parameters, data.plain_modulus) != self._of:
-                raise EngineError(
-                    f"{data!r} is not of this evaluator's set and scheme: make an evaluator for it."
-                )
-            given = data
-        else:
-            of = self.parameters, self.plain_modulus
-            given = Ciphertext.from_bytes(data, *of, sizes=RELINEARIZED)
-        self._engine.check_key_of(given.key_id)
-        # What unnamed evaluation keys compute is under a key that nothing names.
-        key_id = self._engine.known(given.key_id)
-        if key_id == given.key_id:
-            return given
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, given.hosted, given.known)
-
-    def sum(self, ciphertexts: Iterable[Bytes | Ciphertext]) -> Ciphertext:
-        """Of one or more, of one scale and level. However many there are, memory does not grow."""
-        total = native.Sum(context_of(self.parameters, self.plain_modulus))
-        first: Ciphertext | None = None
-        known, limit, key_id = KnownSum(), math.inf, None
-        for data in stream(ciphertexts, "ciphertexts", "a list of ciphertexts"):
-            term = self.load(data)
-            if first is None:
-                first, limit, key_id = term, term.bound, term.key_id
-            elif term.key_id != key_id:
-                check_key("the first ciphertext", first.key_id, "another one", term.key_id, bare=True)
-                key_id = None
-            known.add(term.known)
-            if known.largest is not None and known.largest > limit:
-                what = f"The sum of {count_of(known.count, 'ciphertext')}"
-                of = self.parameters, first.primes, first.scale, self.plain_modulus
-                check_room(what, known.largest, *of)
-            total.add(term.hosted)
-        if first is None:
-            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, total.total(), known.known)
+        return self.parms
 
     def multiply(self, a: Bytes | Ciphertext, b: Bytes | Ciphertext) -> Ciphertext:
         """The product, relinearized. CKKS: of the scales' product; rescale before going on."""
@@ -225,19 +178,19 @@ class Evaluator:
         operands = first._level_with(second)
         known = first._product(second)
         first._check("The product", known, operands[0].primes, first.scale * second.scale)
-        return first._made(native.relinearize(native.multiply(*operands), self._keys), known, second)
+        return first._made(native.relinearize(native.multiply(*operands), self.keys), known, second)
 
     def square(self, a: Bytes | Ciphertext) -> Ciphertext:
         """As multiply, but faster."""
         given = self.load(a)
         known = given._product(given)
         given._check("The square", known, given.primes, given.scale**2)
-        return given._made(native.relinearize(native.square(given._native), self._keys), known)
+        return given._made(native.relinearize(native.square(given._native), self.keys), known)
 
     def rekey_key(self, data: Bytes, *, owner_id: int | None = None) -> RekeyKey:
         """From DeviceKeys.rekey_key. owner_id: of the owner's key, if there are no evaluation keys that name
         it. FrameError; MismatchError if it leads to another key, such as from the owner's to a device's."""
-        owner = self._engine.key_id if owner_id is None else owner_id
+        owner = self.key_id if owner_id is None else owner_id
         if owner is None:
             raise MismatchError(
                 "Nothing names the owner's key that ciphertexts are to be brought under: give owner_id, or "
@@ -253,8 +206,8 @@ class Evaluator:
         MismatchError if it is of another key than key leads from, or key leads to another than the evaluation
         keys are of."""
         instance(key, RekeyKey, "key", "what Evaluator.rekey_key makes of a rekey key's bytes")
-        if self._engine.key_id is not None:
-            check_key("the rekey key's owner", key.key_id, "the evaluation keys", self._engine.key_id)
+        if self.key_id is not None:
+            check_key("the rekey key's owner", key.key_id, "the evaluation keys", self.key_id)
         if not isinstance(a, Ciphertext):
             check_bytes(a, "The input")
         given = (
@@ -289,14 +242,14 @@ class Evaluator:
     def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
         """Slot i of the result is slot i + step; BFV: in both rows."""
         given = self.load(a)
-        result = native.rotate(given._native, self._step(step), self._keys)
+        result = native.rotate(given._native, self._rotation(step), self.keys)
         return given._made(result, given._switched())
 
     def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
         """Several rotations of one ciphertext, faster than one by one."""
         given = self.load(a)
-        checked = [self._step(step) for step in stream(steps, "steps", "a list of whole numbers")]
-        turned = native.rotate_hoisted(given._native, checked, self._keys)
+        checked = [self._rotation(step) for step in stream(steps, "steps", "a list of whole numbers")]
+        turned = native.rotate_hoisted(given._native, checked, self.keys)
         known = given._switched()
         return [given._made(x, known) for x in turned]
 
@@ -304,7 +257,7 @@ class Evaluator:
         """CKKS: complex conjugates. BFV: the rows change places."""
         given = self.load(a)
         known = given._switched()
-        return given._made(native.conjugate(given._native, self._keys), known)
+        return given._made(native.conjugate(given._native, self.keys), known)
 
     def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
         """Slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows. Takes the rotations
@@ -315,7 +268,7 @@ class Evaluator:
         switched = given._switched() if checked > 1 else given.known
         known = switched.slots_added(checked)
         given._check("The inner sum", known, given.primes, given.scale)
-        return given._made(native.inner_sum(given._native, checked, self._keys), known)
+        return given._made(native.inner_sum(given._native, checked, self.keys), known)
 
     def matmul(self, matrix: Matrix, a: Bytes | Ciphertext) -> Ciphertext:
         """The matrix times the vector in the first slots. CKKS: of the scales' product."""
@@ -325,7 +278,7 @@ class Evaluator:
             raise EngineError("The matrix is of another set or scheme: make it for this one.")
         known = matrix._applied(given)
         given._check("The product with the matrix", known, given.primes, given.scale * matrix._scale)
-        return given._made(native.multiply_matrix(matrix._native, given._native, self._keys), known)
+        return given._made(native.multiply_matrix(matrix._native, given._native, self.keys), known)
 
     def polynomial(
         self, a: Bytes | Ciphertext, coefficients: Sequence[float], *, primes_per_level: int = 1
@@ -342,7 +295,7 @@ class Evaluator:
             reduced = [int(c) % self.plain_modulus for c in _coefficients(coefficients, "biu", "integers")]
             known = given.known.polynomial(coefficients)
             given._check("The polynomial", known, given.primes, given.scale)
-            result = native.evaluate_integer_polynomial(given._native, reduced, self._keys)
+            result = native.evaluate_integer_polynomial(given._native, reduced, self.keys)
             return given._made(result, known)
         checked = whole(primes_per_level, "primes_per_level", 1, 4)
         reals = [float(c) for c in _coefficients(coefficients, "biuf", "real numbers")]
@@ -357,7 +310,7 @@ class Evaluator:
             if any(reals[1:]) and known.error is not None and given.largest is not None:
                 of = self.parameters, given.primes, given.scale, reals, given.largest, checked
                 known = given.known.polynomial(reals, evaluation_noise(*of))
-        return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked), known)
+        return given._made(native.evaluate_polynomial(given._native, reals, self.keys, checked), known)
 
     def map(
         self,
@@ -372,7 +325,7 @@ class Evaluator:
             given = stream(ciphertexts, "ciphertexts", "a list of ciphertexts")
             return list(pool.map(lambda data: operation(self.load(data)), given))
 
-    def _step(self, step: int) -> int:
+    def _rotation(self, step: int) -> int:
         most = self.parameters.slots - 1
         return whole(step, "The step", -most, most)
 

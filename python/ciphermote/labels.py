@@ -103,6 +103,16 @@ def describe_scheme(scheme: int, plain_modulus: int) -> str:
     return f"{name} modulo {plain_modulus}" if plain_modulus else name
 
 
+def other_scheme(scheme: int, plain_modulus: int, wanted: int) -> MismatchError:
+    """A ciphertext has this scheme and plain modulus, and another is wanted: BFV's modulo `wanted`, or CKKS's
+    for 0."""
+    other = describe_scheme(SCHEME_BFV if wanted else SCHEME_CKKS, wanted)
+    return MismatchError(
+        f"The ciphertext is {describe_scheme(scheme, plain_modulus)}'s, and one of {other} is wanted here: "
+        "give that, or leave the plain modulus (--plain-modulus) out."
+    )
+
+
 def attach(seal: bytes, label: Label) -> bytes:
     """SEAL's bytes of an object with their label behind them."""
     fields = label._pack()

@@ -11,10 +11,10 @@ from ciphermote.bfv import Places
 from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.ciphertexts import Bytes
-from ciphermote.computation import EvaluationKeys
 from ciphermote.decryption import Decrypted, Numbers, decrypt, decrypt_with_errors
 from ciphermote.encryption import PublicKey, device_residues
 from ciphermote.errors import ParameterError
+from ciphermote.evaluation_keys import EvaluationKeys
 from ciphermote.inference import rotation_steps
 from ciphermote.keys import KeyContents, KeyStore, Progress, SecretKey
 from ciphermote.linear_model import LinearModel
@@ -174,7 +174,6 @@ class Owner:
         complex_slots: bool = False,
         places: Places | None = None,
         signed: bool | None = False,
-        plain_modulus: int = 0,
         bare: bool = False,
     ) -> Numbers:
         """As ciphermote.decrypt, with the secret key."""
@@ -184,7 +183,6 @@ class Owner:
             complex_slots=complex_slots,
             places=places,
             signed=signed,
-            plain_modulus=plain_modulus,
             bare=bare,
         )
 
@@ -196,7 +194,6 @@ class Owner:
         complex_slots: bool = False,
         places: Places | None = None,
         signed: bool | None = False,
-        plain_modulus: int = 0,
         bare: bool = False,
     ) -> Decrypted:
         """As ciphermote.decrypt_with_errors, with the secret key."""
@@ -207,7 +204,6 @@ class Owner:
             complex_slots=complex_slots,
             places=places,
             signed=signed,
-            plain_modulus=plain_modulus,
             bare=bare,
         )
 

@@ -22,9 +22,9 @@ import zstandard
 from numpy.typing import NDArray
 
 from ciphermote.bounds import UNKNOWN, Known
-from ciphermote.errors import FrameError
-from ciphermote.labels import Kind, Label, attach, detach
-from ciphermote.parameters import ParameterSet
+from ciphermote.errors import FrameError, ParameterError
+from ciphermote.labels import Kind, Label, attach, detach, other_scheme
+from ciphermote.parameters import ParameterSet, by_id
 
 
 class Scheme(IntEnum):
@@ -524,8 +524,44 @@ def read_ciphertext(
     sizes: the counts of polynomials to accept (2; 3 before relinearization). FrameError if any field is not
     as parms, scheme and plain_modulus (0 for CKKS) have it.
     """
-    sizes = tuple(sizes)
-    data, label = _unlabelled(data, Kind.CIPHERTEXT, parms, scheme, plain_modulus)
+    return _read_detached(*detach(data), parms, tuple(sizes), scheme, plain_modulus)
+
+
+def read_as_labelled(
+    data: bytes | bytearray | memoryview,
+    parms: ParameterSet | None,
+    plain_modulus: int | None,
+    *,
+    sizes: Iterable[int] = (2,),
+) -> SealCiphertext:
+    """As read_ciphertext. parms, plain_modulus: None: those that the label names, and CKKS without a label.
+    ParameterError too if nothing names the set."""
+    seal, label = detach(data)
+    if parms is None:
+        if label is None:
+            raise ParameterError(
+                "Nothing names the ciphertext's parameter set, for it has no label: if it is a ciphertext "
+                "that SEAL itself saved, and not a key, name it (--params)."
+            )
+        parms = by_id(label.parameters_id)
+    if plain_modulus is None:
+        plain_modulus = 0 if label is None else label.plain_modulus
+    if label is not None and label.kind == Kind.CIPHERTEXT and label.plain_modulus != plain_modulus:
+        raise other_scheme(label.scheme, label.plain_modulus, plain_modulus)
+    scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
+    return _read_detached(seal, label, parms, tuple(sizes), scheme, plain_modulus)
+
+
+def _read_detached(
+    data: memoryview,
+    label: Label | None,
+    parms: ParameterSet,
+    sizes: tuple[int, ...],
+    scheme: Scheme,
+    plain_modulus: int,
+) -> SealCiphertext:
+    if label is not None:
+        label.check(Kind.CIPHERTEXT, parms, scheme, plain_modulus)
     # The limit allows the key level and three polynomials too: a later sentence says what is wrong.
     reader = _open(data, "ciphertext", _ciphertext_bytes(parms, len(parms.primes), max(3, *sizes)))
     levels = _levels(parms, scheme, plain_modulus, range(1, data_primes(parms) + 1))

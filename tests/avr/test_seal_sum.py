@@ -33,9 +33,9 @@ def test_seal_adds_ciphertexts_of_two_unos_and_the_sum_decrypts_exactly(each: in
     assert len({found.header.counter for found in sent}) == UNOS * each
     assert len({found.seed for found in sent}) == UNOS * each
     with open_engine(PARAMETERS, plain_modulus=PLAIN_MODULUS) as engine:
-        total = engine.add(sb.write_ciphertext(found.seal_ciphertext()) for found in sent)
+        total = engine.sum(sb.write_ciphertext(found.seal_ciphertext()) for found in sent)
     seal = SealDecryptor(fixed_secret_key(PARAMETERS), PLAIN_MODULUS, tmp_path)
-    plain = seal.decrypt(total)
+    plain = seal.decrypt(total.to_seal())
     found = np.array([plain[i] for i in range(plain.coeff_count())])
     expected = sum(values for mask in MASKS for values in uno_values(mask, each)) % PLAIN_MODULUS
     assert np.array_equal(found, expected)

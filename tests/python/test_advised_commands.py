@@ -96,15 +96,15 @@ def test_an_advised_error_is_kept_by_the_printed_commands(
         own = ciphermote.Owner.load("keys")
         evaluator = ciphermote.Evaluator(own.evaluation_keys)
         if computation == "sum":
-            check(own.decrypt(bytes(evaluator.sum(frames))), summed * values, promised, digits * size)
+            check(own.decrypt(evaluator.sum(frames).to_seal()), summed * values, promised, digits * size)
         elif computation == "rotations":
             total = evaluator.inner_sum(evaluator.load(frames[0]), 16)
-            check(own.decrypt(bytes(total))[:1], values.sum(keepdims=True), promised, digits * size)
+            check(own.decrypt(total.to_seal())[:1], values.sum(keepdims=True), promised, digits * size)
         else:
             square = evaluator.square(frames[0])
             if advice.levels:
                 square = evaluator.rescale(square, advice.levels)
-            check(own.decrypt(bytes(square)), values**2, promised, digits * size)
+            check(own.decrypt(square.to_seal()), values**2, promised, digits * size)
     assert served >= len(MAGNITUDES)
 
 
@@ -123,8 +123,7 @@ def test_advised_integers_are_exact_by_the_printed_commands(
     values[0] = magnitude
     frames = frames_by(commands, values, summed)
     encrypt = commands[-1]
-    plain_modulus = int(encrypt[encrypt.index("--plain-modulus") + 1])
     own = ciphermote.Owner.load("keys")
     total = ciphermote.compute(ciphermote.Sum(), frames, keys=own.evaluation_keys)
-    found = own.decrypt(total, places=encrypt[-1], plain_modulus=plain_modulus)
+    found = own.decrypt(total, places=encrypt[-1])
     assert found[:24].tolist() == (summed * values).tolist()

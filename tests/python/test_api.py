@@ -32,6 +32,7 @@ from ciphermote import (
 )
 from ciphermote.adapter import parse_frame, read_sets
 from ciphermote.adviser import predicted_fresh_rms
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.declaration import split
 from ciphermote.errors import EngineError, Error, FrameError, KeyFileError
 from ciphermote.keys import GALOIS_FILE, MANIFEST_FILE, SECRET_FILE, KeyStore
@@ -165,7 +166,7 @@ def test_integers_go_to_slots_if_the_modulus_has_them(owner: Owner) -> None:
 
 @pytest.mark.parametrize("xof", ["blake2xb", "shake256", "chacha20"])
 def test_frames_are_what_a_device_sends(owner: Owner, xof: Any) -> None:
-    frames = encrypt(REALS, owner.secret_key, xof=xof, counter=77, log2_scale=20)
+    frames = encrypt(REALS, owner.secret_key, xof=xof, counter=77, log2_scale=20).to_frames()
     (found,) = read_sets([frames], owner.parameters, owner.key_id)
     head = found.header
     assert (head.counter, head.scale) == (77, 2.0**20)
@@ -173,7 +174,7 @@ def test_frames_are_what_a_device_sends(owner: Owner, xof: Any) -> None:
 
 
 def test_no_two_encryptions_share_a_number_or_a_seed(owner: Owner) -> None:
-    streams = [encrypt([1.0], owner.secret_key) for _ in range(20)]
+    streams = [encrypt([1.0], owner.secret_key).to_frames() for _ in range(20)]
     heads = [parse_frame(split(frames)[1], owner.parameters) for frames in streams]
     counters = [head.set.counter for head, _ in heads]
     assert counters == sorted(set(counters))
@@ -181,7 +182,7 @@ def test_no_two_encryptions_share_a_number_or_a_seed(owner: Owner) -> None:
     assert len({found.seed for found in sets}) == 20
 
 
-def with_option(owner: Owner, values: Any, **options: Any) -> bytes:
+def with_option(owner: Owner, values: Any, **options: Any) -> Ciphertext:
     return encrypt(values, owner.public_key, **options)
 
 
@@ -259,8 +260,8 @@ def test_options_of_the_other_scheme_are_refused(owner: Owner) -> None:
 
 
 def test_bytes_that_hold_no_ciphertext_or_several_are_refused(owner: Owner) -> None:
-    frames = encrypt(REALS, owner.public_key)
-    for data in (b"", b"CM", b"nothing", frames[:-1], frames + encrypt(REALS, owner.public_key)):
+    frames, others = (encrypt(REALS, owner.public_key).to_frames() for _ in range(2))
+    for data in (b"", b"CM", b"nothing", frames[:-1], frames + others):
         with pytest.raises(FrameError):
             owner.decrypt(data)
 
@@ -327,14 +328,15 @@ def test_a_set_of_ones_own_is_named_or_comes_with_keys() -> None:
     frames = [encrypt(REALS, own.public_key, log2_scale=25)] * 2
     for keys in (own_set, own.evaluation_keys):
         assert np.abs(own.decrypt(compute(Sum(), frames, keys))[:4] - 2 * REALS).max() < 0.1
+    assert compute(Sum(), frames).parameters == own_set
     with pytest.raises(ParameterError, match="No built-in parameter set"):
-        compute(Sum(), frames)
+        compute(Sum(), frames[0].to_frames())
 
 
 def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
     real, whole = encrypt(REALS, owner.public_key), encrypt(INTEGERS, owner.public_key, plain_modulus=T)
     odd = encrypt(INTEGERS, owner.public_key, plain_modulus=1000)
-    _, undeclared = split(whole)
+    _, undeclared = split(whole.to_frames())
     keys = owner.evaluation_keys
     stranger = encrypt(REALS, Owner.generate(relin=False).public_key)
     cases: list[tuple[type[Error], str, Any]] = [

@@ -347,4 +347,4 @@ def test_the_owner_decrypts_what_devices_may_encrypt_under_the_smallest_public_k
             places="coefficients",
             counter=counter,
         )
-        assert (owner.decrypt(sent, places="coefficients", plain_modulus=plain_modulus) == values).all()
+        assert (owner.decrypt(sent, places="coefficients") == values).all()

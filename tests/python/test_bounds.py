@@ -102,7 +102,7 @@ def test_keys_keep_what_is_declared(tmp_path: Any) -> None:
     assert again.secret_key.readings == again.public_key.readings == own.device_keys().secret_key.readings
     with pytest.raises(ValueRangeError, match=r"8.0 \(number 2\) is beyond the declared largest value, 7.5"):
         encrypt([1.0, 8.0], again.public_key)
-    assert known(adapt(encrypt([1.0], again.public_key), SET, own.key_id)).largest == 7.5
+    assert known(adapt(encrypt([1.0], again.public_key).to_frames(), SET, own.key_id)).largest == 7.5
 
 
 def test_the_stated_error_of_a_reading_is_four_deviations() -> None:
@@ -127,26 +127,28 @@ def test_where_noise_leaves_too_little_a_larger_set_is_named() -> None:
 
 def test_frames_carry_what_was_declared_and_a_label_carries_it_on() -> None:
     frames = encrypt([1.0], owner().public_key, largest=2)
-    assert read_set(frames, SET, owner().key_id).largest == 2
+    assert read_set(frames.to_frames(), SET, owner().key_id).largest == 2
     x = evaluator().load(frames)
-    assert x.largest == 2 == known(bytes(x)).largest == evaluator().load(bytes(x)).largest
+    assert x.largest == 2 == known(x.to_seal()).largest == evaluator().load(x.to_seal()).largest
     assert x.known.error is not None and len(x.known.sources) == 1
     # A device declares nothing in its frames: its owner has, with the keys.
-    _, bare = split(frames)
+    _, bare = split(frames.to_frames())
     assert read_set(bare, SET, owner().key_id).largest is None
     assert known(adapt(bare, SET, owner().key_id, largest=100)).largest == 100
     assert evaluator().load(bare).largest is None
 
 
 def test_a_declaration_belongs_to_its_reading() -> None:
-    frames = [encrypt([1.0], owner().public_key, largest=bound, counter=bound) for bound in (2, 5)]
+    frames = [
+        encrypt([1.0], owner().public_key, largest=bound, counter=bound).to_frames() for bound in (2, 5)
+    ]
     declarations, rest = zip(*map(split, frames), strict=True)
     mixed = b"".join(declared.to_bytes() for declared in declarations) + rest[1]  # type: ignore[union-attr]
     assert read_set(mixed, SET, owner().key_id).largest == 5
 
 
 def test_a_damaged_declaration_is_refused() -> None:
-    frames = encrypt([1.0], owner().public_key)
+    frames = encrypt([1.0], owner().public_key).to_frames()
     for at in range(48):
         broken = frames[:at] + bytes([frames[at] ^ 1]) + frames[at + 1 :]
         with pytest.raises(FrameError):
@@ -157,7 +159,7 @@ def test_a_damaged_declaration_is_refused() -> None:
 
 
 def test_labels_of_older_files_declare_nothing_and_are_read() -> None:
-    x = bytes(evaluator().load(encrypt([2.0], owner().public_key)))
+    x = evaluator().load(encrypt([2.0], owner().public_key)).to_seal()
     seal, label = detach(x)
     assert label is not None
     import hashlib
@@ -166,13 +168,13 @@ def test_labels_of_older_files_declare_nothing_and_are_read() -> None:
     old = bytes(seal) + old + hashlib.blake2b(bytes(seal) + old, digest_size=32).digest()
     assert known(old) == Known()
     found = compute(Sum(), [old, old])
-    assert known(found).largest is None
+    assert known(found.to_seal()).largest is None
     assert abs(owner().decrypt(found)[0] - 4) < 0.1
 
 
 @pytest.mark.parametrize("number", [-1.0, np.inf, -np.inf])
 def test_a_label_with_an_impossible_bound_is_refused(number: float) -> None:
-    seal, label = detach(bytes(evaluator().load(encrypt([2.0], owner().public_key))))
+    seal, label = detach(evaluator().load(encrypt([2.0], owner().public_key)).to_seal())
     assert label is not None
     for measures in (Known(number), Known(1.0, Uncertainty((number,)))):
         with pytest.raises(FrameError, match="damaged or hostile"):
@@ -216,7 +218,7 @@ def test_the_bound_of_a_result_follows_from_those_of_its_operands(
 ) -> None:
     found = operation(real())
     assert found.largest == pytest.approx(largest)
-    assert np.abs(owner().decrypt(bytes(found))).max() <= largest * (1 + 1e-3)
+    assert np.abs(owner().decrypt(found.to_seal())).max() <= largest * (1 + 1e-3)
     assert operation(real().without_bound()).largest is None
 
 
@@ -239,8 +241,8 @@ def test_engines_carry_the_bound(engine: EngineName) -> None:
         (program, 2 * 2 * 4 + 7),
     ):
         result = compute(operation, REAL, keys, engine=engine)  # type: ignore[arg-type]
-        assert known(result).largest == pytest.approx(largest)
-    assert known(compute(Sum(), [REAL, REAL], bound=3, engine=engine)).largest == 6
+        assert known(result.to_seal()).largest == pytest.approx(largest)
+    assert known(compute(Sum(), [REAL, REAL], bound=3, engine=engine).to_seal()).largest == 6
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ def narrow() -> Owner:
     return Owner.generate("n2048_q26_p27", rotations=[1])
 
 
-def reading(value: float, largest: float, **options: Any) -> bytes:
+def reading(value: float, largest: float, **options: Any) -> Ciphertext:
     values = np.full(narrow().parameters.slots, value)
     return encrypt(values, narrow().secret_key, largest=largest, log2_scale=16, **options)
 
@@ -287,7 +289,7 @@ def test_sums_and_means_that_may_wrap_are_refused(value: float) -> None:
 def test_more_primes_or_a_smaller_bound_make_room() -> None:
     frames = [reading(10.0, 80) for _ in range(4)]
     assert np.abs(narrow().decrypt(compute(Sum(), frames, bound=10)) - 40).max() < 0.3
-    assert known(compute(Sum(), frames, bound=10)).largest == 40
+    assert known(compute(Sum(), frames, bound=10).to_seal()).largest == 40
 
 
 def test_products_that_may_wrap_are_refused() -> None:
@@ -381,12 +383,12 @@ def test_integers_beyond_what_was_declared_are_not_shown() -> None:
     given = [100] * owner().parameters.n
     frames = encrypt(given, owner().secret_key, plain_modulus=65_537, places="coefficients")
     assert owner().decrypt(frames, places="coefficients").tolist() == given
-    for data, places in ((bytes(integers.square(frames)), "coefficients"), (frames, "slots")):
+    for data, places in ((integers.square(frames).to_seal(), "coefficients"), (frames, "slots")):
         for signed in (None, False, True):
             with pytest.raises(ValueRangeError, match=r"Number \d+ is .* modulo 65537, and by its label"):
                 owner().decrypt(data, places=places, signed=signed)  # type: ignore[arg-type]
     wrapped = integers.square(integers.load(frames).without_bound())
-    assert owner().decrypt_with_errors(bytes(wrapped), places="coefficients").errors is None
+    assert owner().decrypt_with_errors(wrapped.to_seal(), places="coefficients").errors is None
 
 
 def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from ciphermote import Ciphertext, Evaluator, Owner, encrypt
 from ciphermote import _evaluator as native
-from ciphermote.ciphertexts import as_seal
+from ciphermote.adapter import read_stated_set
 from ciphermote.declaration import split
 from ciphermote.encryption import Xof
-from ciphermote.engine.native import saved
 from ciphermote.framing import HEADER_BYTES
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
@@ -52,28 +51,32 @@ def same(a: Ciphertext, b: Ciphertext) -> bool:
 @pytest.mark.parametrize("key", ["secret_key", "public_key"])
 def test_frames_hold_what_their_bytes_for_seal_hold(parameters: ParameterSet, key: str) -> None:
     owner = Owner.generate(parameters, relin=False, summed=1)
-    for data, modulus in (
+    for sent, modulus in (
         (encrypt([1.5, -2.0, 90.0], getattr(owner, key)), 0),
         (encrypt([1, 2, 3], getattr(owner, key), plain_modulus=257, places="coefficients"), 257),
     ):
-        x = Ciphertext.from_frames(data)
-        assert same(x, Ciphertext.from_seal(as_seal(data, parameters), parameters, modulus))
-        _, bare = split(data)
-        assert Ciphertext.from_frames(bare, parameters).largest is None
+        frames = sent.to_frames()
+        x = Ciphertext.from_frames(frames)
+        assert same(x, sent) and x.to_frames() == frames
+        assert same(
+            x, Ciphertext.from_seal(read_stated_set(frames, parameters).to_seal(), parameters, modulus)
+        )
+        assert same(x, Ciphertext.from_seal(x.to_seal())) and same(x, Ciphertext.from_bytes(frames))
+        assert Ciphertext.from_frames(split(frames)[1], parameters).largest is None
 
 
 @pytest.mark.parametrize("xof", ["blake2xb", "shake256", "chacha20"])
 def test_frames_come_in_any_order_with_any_seed(owner: Owner, xof: Xof) -> None:
-    data = encrypt([3.0], owner.secret_key, xof=xof)
-    apart = frames_apart(data)
+    sent = encrypt([3.0], owner.secret_key, xof=xof)
+    apart = frames_apart(sent.to_frames())
     random.Random(1).shuffle(apart)
     x = Ciphertext.from_frames(b"".join(apart))
-    assert np.array_equal(x.hosted.residues(), Ciphertext.from_frames(data).hosted.residues())
+    assert np.array_equal(x.hosted.residues(), sent.hosted.residues())
     assert abs(owner.decrypt(x)[0] - 3) < 0.01
 
 
 def test_what_is_wrong_with_frames_is_said(owner: Owner) -> None:
-    data, other = (encrypt([value], owner.secret_key) for value in (1.0, 2.0))
+    data, other = (encrypt([value], owner.secret_key).to_frames() for value in (1.0, 2.0))
     declaration = data[: len(data) - len(split(data)[1])]
     apart = frames_apart(data)
     for wrong, words in (
@@ -94,7 +97,16 @@ def test_what_is_wrong_with_frames_is_said(owner: Owner) -> None:
     with pytest.raises(ciphermote.FrameError, match="checksum"):
         Ciphertext.from_frames(bytes(damaged))
     with pytest.raises(ciphermote.FrameError, match="no frames"):
-        Ciphertext.from_frames(as_seal(data, SET))
+        Ciphertext.from_frames(Ciphertext.from_frames(data).to_seal())
+    with pytest.raises(ciphermote.MismatchError, match=f"is CKKS's, and one of BFV modulo {T} is wanted"):
+        Ciphertext.from_frames(data, SET, T)
+
+
+def test_what_was_computed_has_no_frames(owner: Owner) -> None:
+    x = encrypt([1.0], owner.secret_key)
+    for computed in (x + x, ciphermote.compute(ciphermote.Sum(), x), Ciphertext.from_seal(x.to_seal())):
+        with pytest.raises(ciphermote.EngineError, match=r"no frames.*to_seal"):
+            computed.to_frames()
 
 
 def test_the_object_is_decrypted_as_its_bytes_are(owner: Owner) -> None:
@@ -102,13 +114,13 @@ def test_the_object_is_decrypted_as_its_bytes_are(owner: Owner) -> None:
     x = evaluator.load(encrypt([1.5, -2.0], owner.public_key))
     y = evaluator.rescale(evaluator.square(x)) + 1
     for each in (x, y):
-        assert np.allclose(owner.decrypt(each), owner.decrypt(bytes(each)), atol=1e-9, rtol=0)
-        found, saved = owner.decrypt_with_errors(each), owner.decrypt_with_errors(bytes(each))
+        assert np.allclose(owner.decrypt(each), owner.decrypt(each.to_seal()), atol=1e-9, rtol=0)
+        found, saved = owner.decrypt_with_errors(each), owner.decrypt_with_errors(each.to_seal())
         assert found.errors is not None and np.array_equal(found.errors, saved.errors)
     integers = Evaluator(owner.evaluation_keys, T)
     z = integers.multiply(*(encrypt([7, 5], owner.public_key, plain_modulus=T) for _ in range(2)))
     assert owner.decrypt(z, places="slots")[:2].tolist() == [49, 25]
-    assert np.array_equal(owner.decrypt(z, places="slots"), owner.decrypt(bytes(z), places="slots"))
+    assert np.array_equal(owner.decrypt(z, places="slots"), owner.decrypt(z.to_seal(), places="slots"))
 
 
 def test_the_object_is_computed_on(owner: Owner) -> None:
@@ -122,13 +134,11 @@ def test_the_object_is_computed_on(owner: Owner) -> None:
 
 
 def test_an_object_of_other_keys_or_another_set_is_refused(owner: Owner) -> None:
-    x = Ciphertext.from_frames(encrypt([1.0], owner.secret_key))
+    x = encrypt([1.0], owner.secret_key)
     with pytest.raises(ciphermote.MismatchError, match="different keys"):
         Owner.generate(SET, relin=False).decrypt(x)
     with pytest.raises(ciphermote.MismatchError, match="of one set"):
         Owner.generate("n2048_q26_p27", relin=False).decrypt(x)
-    with pytest.raises(ciphermote.MismatchError, match="leave that out"):
-        owner.decrypt(x, plain_modulus=T)
     with pytest.raises(ciphermote.MismatchError, match="holds no model's scores"):
         owner.decrypt_with_errors(x, model=ciphermote.LinearModel([[1.0]], [0.0]))
 
@@ -152,7 +162,18 @@ def test_a_product_that_was_not_relinearized_is_decrypted_but_not_computed_on(ow
     evaluator = Evaluator(owner.evaluation_keys)
     x = evaluator.load(encrypt([3.0], owner.secret_key))
     product = native.multiply(x.hosted, x.hosted)
-    data = saved(product, SET, 0, key_id=owner.key_id)
+    unrelinearized = Ciphertext(SET, 0, owner.key_id, product)
+    data = unrelinearized.to_seal()
     assert abs(owner.decrypt(data)[0] - 9) < 0.01
     with pytest.raises(ciphermote.FrameError, match="three polynomials"):
         evaluator.load(data)
+    with pytest.raises(ciphermote.EngineError, match=r"3 polynomials.*relinearize"):
+        evaluator.load(unrelinearized)
+
+
+def test_notebooks_show_what_it_is(owner: Owner) -> None:
+    shown = encrypt([1.0], owner.secret_key, largest=20)._repr_html_()
+    for words in (SET.name, "CKKS", "scale", f"{owner.key_id:016x}", "<td>20</td>"):
+        assert words in shown
+    integers = encrypt([1], owner.secret_key, plain_modulus=T)._repr_html_()
+    assert f"BFV modulo {T}" in integers and "scale" not in integers

@@ -110,7 +110,7 @@ def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_col
         if command == "rekey":
             device = Owner.load(tmp_path / "keys").device_keys()
             (tmp_path / "device7.rekey").write_bytes(device.rekey_key)
-            (tmp_path / "device7.bin").write_bytes(encrypt([1.0, 2.0], device.secret_key))
+            (tmp_path / "device7.bin").write_bytes(encrypt([1.0, 2.0], device.secret_key).to_frames())
         shown = re.sub(r" \\\s*\n +", " ", run(command, "--help"))
         examples = re.findall(rf"^ +((?:.* \| )?ciphermote {command} .*?) *$", shown, re.M)
         assert examples, command
@@ -181,9 +181,9 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     frames, text, bare = (tmp_path / name for name in ("frames.bin", "text", "bare.ct"))
     text.write_text("time,value\n1,2\n")
     owner = Owner.load(house / "keys")
-    (tmp_path / "other.bin").write_bytes(encrypt([1.0], owner.public_key))
+    (tmp_path / "other.bin").write_bytes(encrypt([1.0], owner.public_key).to_frames())
     adapted(run, house, tmp_path / "other.bin", tmp_path / "reading.ct")
-    (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961))
+    (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961).to_frames())
     adapted(run, house, tmp_path / "bfv.bin", tmp_path / "bfv.ct", "--plain-modulus", 40961)
     bare.write_bytes(detach((tmp_path / "reading.ct").read_bytes())[0])
     public = house / "public"
@@ -197,10 +197,10 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
         (["add", bare, "-o", frames], "and not a key, name it (--params)"),
         (["add", bare, "-o", frames, "--params", "n4096_q26x3_p27"], "(--bare)"),
         (["add", tmp_path / "reading.ct", "-o", tmp_path / "reading.ct"], "would replace"),
-        (["add", tmp_path / "reading.ct", tmp_path / "bfv.ct", "-o", frames], "reading.ct is CKKS's"),
+        (["add", tmp_path / "reading.ct", tmp_path / "bfv.ct", "-o", frames], "one of CKKS is wanted"),
         (
             ["add", tmp_path / "bfv.ct", tmp_path / "reading.ct", "-o", frames],
-            "bfv.ct is BFV's, modulo 40961",
+            "CKKS's, and one of BFV modulo 40961 is wanted",
         ),
         (["extend", house / "keys"], "Nothing is asked for"),
         (["extend", public, "--rotations", "1"], "stays with the owner"),
@@ -297,7 +297,7 @@ def test_readings_come_in_over_a_serial_port(
 ) -> None:
     device, port = serial_line
     key = Owner.load(house / "keys").public_key
-    stream = b"".join(b"boot 1.0\r\n" + encrypt([value], key) for value in (1.5, 2.5, 3.5))
+    stream = b"".join(b"boot 1.0\r\n" + encrypt([value], key).to_frames() for value in (1.5, 2.5, 3.5))
     stop = threading.Event()
     os.set_blocking(device, False)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import Owner, Sum, compute, encryption, seal_bytes
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.engine import Engine, open_engine
 from ciphermote.engine import seal as seal_engine
 from ciphermote.engine.seal import SealEngine
@@ -77,17 +78,17 @@ def test_encrypted_scores_equal_the_plain_ones(owner: SealOwner, engine: Engine,
     plan = plan_linear(model, PARMS, SCALE, feature_bound=16)
     for x, encrypt in zip(windows(4), (owner.encrypt, owner.encrypt_public) * 2, strict=True):
         result = engine.linear(encrypt(x), model, feature_bound=16)
-        slots = owner.decrypt(result)
+        slots = owner.decrypt(result.to_seal())
         assert np.abs(plan.scores(slots) - model.scores(x)).max() < 1e-3
         assert np.abs(slots.reshape(-1, CLASSES) - model.scores(x)).max() < 1e-3
-        read = seal_bytes.read_ciphertext(result, PARMS)
+        read = seal_bytes.read_ciphertext(result.to_seal(), PARMS)
         assert (read.primes, read.scale) == (plan.result_primes, pytest.approx(plan.result_scale))
 
 
 def test_results_are_of_the_version_that_loads_everywhere(
     owner: SealOwner, engine: Engine, model: LinearModel
 ) -> None:
-    assert engine.linear(owner.encrypt([1.0]), model, feature_bound=16)[3:6] == bytes([3, 6, 0])
+    assert engine.linear(owner.encrypt([1.0]), model, feature_bound=16).to_seal()[3:6] == bytes([3, 6, 0])
 
 
 def test_many_keep_their_order_report_progress_and_a_bad_one_spoils_no_other(
@@ -104,20 +105,15 @@ def test_many_keep_their_order_report_progress_and_a_bad_one_spoils_no_other(
     assert isinstance(results[3], FrameError)
     for place, result in enumerate(results):
         if place != 3:
-            assert isinstance(result, bytes)
-            assert np.abs(owner.decrypt(result)[:CLASSES] - model.scores(data[place])).max() < 1e-3
+            assert isinstance(result, Ciphertext)
+            assert np.abs(owner.decrypt(result.to_seal())[:CLASSES] - model.scores(data[place])).max() < 1e-3
 
 
 def test_another_level_and_scale_is_planned_for(owner: SealOwner, engine: Engine, model: LinearModel) -> None:
     x = windows(1)[0]
     for scale in (2.0**22, 2.0**30):
-        assert (
-            np.abs(
-                owner.decrypt(engine.linear(owner.encrypt(x, scale), model, feature_bound=16))[:CLASSES]
-                - model.scores(x)
-            ).max()
-            < 1e-3
-        )
+        scores = engine.linear(owner.encrypt(x, scale), model, feature_bound=16).to_seal()
+        assert np.abs(owner.decrypt(scores)[:CLASSES] - model.scores(x)).max() < 1e-3
 
 
 def test_two_data_primes_are_enough_for_scores(tmp_path: Path, model: LinearModel) -> None:
@@ -127,7 +123,7 @@ def test_two_data_primes_are_enough_for_scores(tmp_path: Path, model: LinearMode
     with open_engine(parms, galois_keys=owner.galois_keys(plan.rotation_steps), bare=True) as engine:
         x = windows(1)[0]
         result = engine.linear(owner.encrypt(x), model, feature_bound=16)
-    assert np.abs(plan.scores(owner.decrypt(result)) - model.scores(x)).max() < 2e-2
+    assert np.abs(plan.scores(owner.decrypt(result.to_seal())) - model.scores(x)).max() < 2e-2
 
 
 def test_diagonals_that_vanish_are_zeros_and_a_model_that_vanishes_is_refused(
@@ -136,7 +132,7 @@ def test_diagonals_that_vanish_are_zeros_and_a_model_that_vanishes_is_refused(
     weights = np.zeros((CLASSES, FEATURES))
     weights[0, 0] = 2.0
     sparse = LinearModel(weights, np.array([0.0, 1.0, 2.0, 3.0]))
-    scores = owner.decrypt(engine.linear(owner.encrypt([1.5]), sparse, feature_bound=16))[:CLASSES]
+    scores = owner.decrypt(engine.linear(owner.encrypt([1.5]), sparse, feature_bound=16).to_seal())[:CLASSES]
     assert np.abs(scores - [3.0, 1.0, 2.0, 3.0]).max() < 1e-3
     with pytest.raises(EngineError, match="every weight vanishes"):
         engine.linear(owner.encrypt([1.5]), LinearModel(weights * 0, np.ones(CLASSES)), feature_bound=16)
@@ -144,21 +140,21 @@ def test_diagonals_that_vanish_are_zeros_and_a_model_that_vanishes_is_refused(
 
 def test_sums_are_right_and_want_one_scale(owner: SealOwner, engine: Engine) -> None:
     data = windows(35)
-    total = engine.add(owner.encrypt(x) for x in data)
-    assert np.abs(owner.decrypt(total)[:FEATURES] - data.sum(axis=0)).max() < 1e-3
+    total = engine.sum(owner.encrypt(x) for x in data)
+    assert np.abs(owner.decrypt(total.to_seal())[:FEATURES] - data.sum(axis=0)).max() < 1e-3
     with pytest.raises(EngineError, match="Ciphertext 2 of the sum: The ciphertext has scale"):
-        engine.add([owner.encrypt([1.0]), owner.encrypt([1.0], 2.0**24)])
+        engine.sum([owner.encrypt([1.0]), owner.encrypt([1.0], 2.0**24)])
     with pytest.raises(FrameError):
-        engine.add([*(owner.encrypt([1.0]) for _ in range(17)), b"not a ciphertext"])
+        engine.sum([*(owner.encrypt([1.0]) for _ in range(17)), b"not a ciphertext"])
     with pytest.raises(EngineError, match="at least one"):
-        engine.add([])
-    again = engine.add([owner.encrypt([1.0])])
-    assert abs(owner.decrypt(again)[0] - 1.0) < 1e-3, "a failed sum leaves nothing behind"
+        engine.sum([])
+    again = engine.sum([owner.encrypt([1.0])])
+    assert abs(owner.decrypt(again.to_seal())[0] - 1.0) < 1e-3, "a failed sum leaves nothing behind"
 
 
 def test_a_sum_by_seal_keeps_no_more_than_a_message_and_names_what_is_damaged() -> None:
     held = Owner.generate(PARMS, relin=False)
-    frames = encryption.encrypt([1.0, -2.0], held.secret_key)
+    frames = encryption.encrypt([1.0, -2.0], held.secret_key).to_frames()
     alive = most = 0
 
     class Counted(bytes):
@@ -193,7 +189,7 @@ def test_products_of_ciphertexts_are_relinearized(owner: SealOwner, engine: Engi
         (half,),
     )
     result = engine.evaluate(program, owner.encrypt([1.5, -2.0]))
-    assert np.abs(owner.decrypt(result)[:2] - [2.25, 4.0]).max() < 1e-2
+    assert np.abs(owner.decrypt(result.to_seal())[:2] - [2.25, 4.0]).max() < 1e-2
 
 
 def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secret_key(
@@ -210,9 +206,10 @@ def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secre
     ciphertext = owner.encrypt(windows(1)[0])
     with open_engine(PARMS, galois_keys=galois_keys, bare=True, name="seal") as engine:
         engine.linear(ciphertext, model, feature_bound=16)
-        engine.add([ciphertext])
+        engine.sum([ciphertext])
     assert [fields["request"] for fields, _ in sent] == ["open", "program", "evaluate", "accumulate", "total"]
-    assert sent[0][1] == [galois_keys] and sent[2][1] == sent[3][1] == [ciphertext] and sent[4][1] == []
+    again = Ciphertext.from_seal(ciphertext, PARMS).to_seal()
+    assert sent[0][1] == [galois_keys] and sent[2][1] == sent[3][1] == [again] and sent[4][1] == []
     assert all(len(blob) == 8 * PARMS.slots for blob in sent[1][1])
 
     secret = seal_bytes.read_secret_key(owner.save(owner.secret_key), PARMS)
@@ -256,7 +253,7 @@ def test_hostile_ciphertexts_never_reach_the_worker(
     for bad in (b"", good[:-1], good + b"\0", zero_second_half, other_set):
         for call in (
             lambda data: engine.linear(data, model, feature_bound=16),
-            lambda data: engine.add([data]),
+            lambda data: engine.sum([data]),
         ):
             with pytest.raises(Error):
                 call(bad)
@@ -269,7 +266,7 @@ def test_what_seal_refuses_comes_back_as_a_sentence_and_the_worker_lives_on(
     too_deep = Program(tuple(Step("rescale", 0, 0) for _ in range(3)), ())
     with pytest.raises(EngineError, match="SEAL refused"):
         engine.evaluate(too_deep, owner.encrypt([1.0]))
-    assert abs(owner.decrypt(engine.add([owner.encrypt([1.0])]))[0] - 1.0) < 1e-3
+    assert abs(owner.decrypt(engine.sum([owner.encrypt([1.0])]).to_seal())[0] - 1.0) < 1e-3
 
 
 def test_a_dead_worker_is_reported_and_the_other_goes_on(
@@ -284,7 +281,7 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
         for _ in range(3):
             assert (
                 np.abs(
-                    owner.decrypt(engine.linear(ciphertext, model, feature_bound=16))[:CLASSES]
+                    owner.decrypt(engine.linear(ciphertext, model, feature_bound=16).to_seal())[:CLASSES]
                     - model.scores(x)
                 ).max()
                 < 1e-3
@@ -297,13 +294,13 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
 
 def test_close_ends_the_processes(owner: SealOwner, galois_keys: bytes) -> None:
     engine = SealEngine(PARMS, galois_keys=galois_keys, bare=True, workers=2)
-    engine.add([owner.encrypt([1.0])])
+    engine.sum([owner.encrypt([1.0])])
     processes = engine.process_ids
     engine.close()
     engine.close()
     assert not any(alive(process) for process in processes)
     with pytest.raises(EngineError, match="closed"):
-        engine.add([owner.encrypt([1.0])])
+        engine.sum([owner.encrypt([1.0])])
 
 
 # --- confinement ----------------------------------------------------------------------------------
@@ -367,7 +364,7 @@ def harm_done(monkeypatch: pytest.MonkeyPatch, folder: Path, ciphertext: bytes) 
         (folder / "tenseal/sealapi.py").write_text(TAKEN_OVER + names)
         with SealEngine(PARMS, bare=True) as engine:
             with pytest.raises(EngineError, match="SEAL refused the request: done:") as caught:
-                engine.add([ciphertext])
+                engine.sum([ciphertext])
             return set(str(caught.value).rstrip(".").partition("done:")[2].split()), engine.confined
 
 
@@ -440,9 +437,9 @@ def test_what_is_no_reply_is_not_read_and_ends_the_worker(
     monkeypatch.setattr(seal_engine, "_WORKER", impostor)
     with SealEngine(PARMS, bare=True) as engine:
         with pytest.raises(EngineError, match="sent what is not a reply"):
-            engine.add([owner.encrypt([1.0])])
+            engine.sum([owner.encrypt([1.0])])
         with pytest.raises(EngineError, match="ended by signal SIGKILL"):
-            engine.add([owner.encrypt([1.0])])
+            engine.sum([owner.encrypt([1.0])])
 
 
 @pytest.mark.parametrize(

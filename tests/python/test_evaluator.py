@@ -16,7 +16,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import LinearModel, Owner, encrypt
 from ciphermote import _evaluator as ev
 from ciphermote import seal_bytes as sb
-from ciphermote.ciphertexts import as_seal
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.engine.native import NativeEngine
 from ciphermote.engine.seal import SealEngine
 from ciphermote.errors import EngineError
@@ -486,7 +486,7 @@ def test_a_chain_without_special_prime_adds_and_multiplies_alone() -> None:
 def test_engines_are_opened_by_name_and_ours_by_default() -> None:
     model = LinearModel(np.array([[0.5, -1.25]]), [0.25])
     owner = Owner.generate(model=model, relin=False)
-    seal = as_seal(encrypt([1.5, -2.0], owner.public_key), owner.parameters)
+    seal = encrypt([1.5, -2.0], owner.public_key).to_seal()
     keys = owner.evaluation_keys
     for opened, kind in (
         (keys.engine(), NativeEngine),
@@ -497,9 +497,9 @@ def test_engines_are_opened_by_name_and_ours_by_default() -> None:
             assert isinstance(engine, kind)
             found = owner.decrypt(engine.linear(seal, model, feature_bound=3))[0]
             assert abs(found - 3.5) < 0.02
-            assert abs(owner.decrypt(engine.add([seal, seal]))[1] + 4) < 0.02
+            assert abs(owner.decrypt(engine.sum([seal, seal]))[1] + 4) < 0.02
         with pytest.raises(EngineError, match="is closed"):
-            engine.add([seal])
+            engine.sum([seal])
     with pytest.raises(EngineError, match="the engines are: native, seal"):
         keys.engine(name="abacus")  # type: ignore[arg-type]
 
@@ -511,7 +511,7 @@ def test_engines_compute_bfv(name: Literal["native", "seal"]) -> None:
     owner = Owner.generate(by_name("n8192_q26x7_p27"), model=model)
     x, y = np.array([12, -5, 9]), np.array([-3, 4, 11])
     frames = [encrypt(values, owner.public_key, plain_modulus=t) for values in (x, y)]
-    first, second = (as_seal(frame, owner.parameters) for frame in frames)
+    first, second = (frame.to_seal() for frame in frames)
     steps = (
         Step("multiply", 1, 0, 0),
         Step("rotate", 2, 1, 1),
@@ -519,17 +519,17 @@ def test_engines_compute_bfv(name: Literal["native", "seal"]) -> None:
         Step("keep_primes", 4, 3, 2),
     )
 
-    def slots(data: bytes) -> list[int]:
-        found = owner.decrypt(data, plain_modulus=t, places="slots")
+    def slots(result: Ciphertext) -> list[int]:
+        found = owner.decrypt(result, places="slots")
         return [int(value) - (t if value > t // 2 else 0) for value in found[:3]]
 
     with owner.evaluation_keys.engine(t, name=name) as engine:
         assert slots(engine.linear(first, model, feature_bound=20)) == list(model.weights @ x + model.bias)
-        assert slots(engine.add([first, second])) == list(x + y)
-        assert slots(engine.add([engine.add([first]), second])) == list(x + y)
+        assert slots(engine.sum([first, second])) == list(x + y)
+        assert slots(engine.sum([engine.sum([first]), second])) == list(x + y)
         assert slots(engine.weighted_sum([first, second], [2, -9], bound=20)) == list(2 * x - 9 * y)
         result = engine.evaluate(Program(steps, ()), first)
         assert slots(result)[:2] == [144 + 25, 25 + 81]
-        assert sb.read_ciphertext(result, owner.parameters, scheme=sb.Scheme.BFV, plain_modulus=t).primes == 2
+        assert result.primes == 2
         with pytest.raises(EngineError, match="zero in the clear"):
             engine.evaluate(Program((Step("multiply_plain", 1, 0, 0),), (Constant(np.zeros(3)),)), first)

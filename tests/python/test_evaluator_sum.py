@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from functools import cache
 from itertools import islice
-from typing import NoReturn
 
 import golden
 import numpy as np
 import pytest
-from ciphermote import Mean, Owner, Sum, _core, adapter, ckks, compute, encrypt
+from ciphermote import Mean, Owner, Sum, _core, adapter, compute, encrypt
 from ciphermote import _evaluator as ev
 from ciphermote import seal_bytes as sb
-from ciphermote.ciphertexts import set_of as set_of_frames
 from ciphermote.encryption import Xof
 from ciphermote.errors import EngineError, FrameError, MismatchError
 from ciphermote.parameters import is_prime, prime_constants
@@ -318,37 +316,26 @@ def owner() -> Owner:
     return Owner.generate()
 
 
-@pytest.fixture
-def slow_expansion_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> NoReturn:
-        raise AssertionError("A seed was expanded apart.")
-
-    for module in (adapter, ckks):
-        monkeypatch.setattr(module, "expand_seed", fail)
-
-
 def frames_of(owner: Owner, values: Sequence[float], xof: Xof = "chacha20", plain_modulus: int = 0) -> bytes:
     return encrypt(
         values, owner.secret_key, largest=100 if plain_modulus else 4, xof=xof, plain_modulus=plain_modulus
-    )
+    ).to_frames()
 
 
-@pytest.mark.usefixtures("slow_expansion_fails")
 @pytest.mark.parametrize("xof", ["chacha20", "shake256", "blake2xb"])
-def test_frames_and_seeded_bytes_add_up_without_their_second_polynomials(owner: Owner, xof: Xof) -> None:
+def test_frames_seeded_bytes_and_objects_add_up(owner: Owner, xof: Xof) -> None:
     frames = [frames_of(owner, values, xof) for values in VALUES]
     data = frames[1:]
     if xof != "chacha20":  # of which SEAL has no seeds
-        data = [set_of_frames(each, owner.parameters).to_seal(seeded=True) for each in data]
+        data = [adapter.read_stated_set(each, owner.parameters).to_seal(seeded=True) for each in data]
     given = iter([frames[0], *data, encrypt([1.0, 1.0], owner.public_key, largest=4)])
     total = compute(Sum(), given)
     assert np.abs(owner.decrypt(total)[:2] - [6.75, 2.5]).max() < SLOT_ERROR
     if xof != "chacha20":
         with owner.evaluation_keys.engine(name="native") as engine:
-            assert np.abs(owner.decrypt(engine.add([*data, total]))[:2] - [11, 6]).max() < SLOT_ERROR
+            assert np.abs(owner.decrypt(engine.sum([*data, total]))[:2] - [11, 6]).max() < SLOT_ERROR
 
 
-@pytest.mark.usefixtures("slow_expansion_fails")
 def test_integers_add_up(owner: Owner) -> None:
     frames = [frames_of(owner, [3, 5], plain_modulus=40961), frames_of(owner, [4, 6], plain_modulus=40961)]
     total = owner.decrypt(compute(Sum(), frames), places="slots")
@@ -358,7 +345,9 @@ def test_integers_add_up(owner: Owner) -> None:
 def test_integers_in_coefficient_form_add_up(owner: Owner) -> None:
     """SEAL's own form of BFV, with a seed and without."""
     seeded, full = (
-        set_of_frames(encrypt(values, key, xof=xof, plain_modulus=40961), owner.parameters)
+        adapter.read_stated_set(
+            encrypt(values, key, xof=xof, plain_modulus=40961).to_frames(), owner.parameters
+        )
         for values, key, xof in (
             ([3, 5], owner.secret_key, "shake256"),
             ([4, 6], owner.public_key, "chacha20"),
@@ -366,9 +355,8 @@ def test_integers_in_coefficient_form_add_up(owner: Owner) -> None:
     )
     data = [part.to_seal(coefficients=True) for part in (seeded, full)]
     assert owner.decrypt(compute(Sum(), data), places="slots")[:2].tolist() == [7, 11]
-    assert not sb.read_ciphertext(compute(Sum(), data), owner.parameters, **sb.scheme_options(40961)).ntt_form
-    with pytest.raises(EngineError, match="Values and coefficients"):
-        compute(Sum(), [data[0], full.to_seal()])
+    assert not compute(Sum(), data).as_seal().ntt_form
+    assert owner.decrypt(compute(Sum(), [data[0], full.to_seal()]), places="slots")[:2].tolist() == [7, 11]
 
 
 def test_means(owner: Owner) -> None:
@@ -377,7 +365,7 @@ def test_means(owner: Owner) -> None:
     with pytest.raises(EngineError, match="BFV computes with integers"):
         compute(Mean(), [frames_of(owner, [3], plain_modulus=40961)])
     large = encrypt([1.0], owner.secret_key, largest=1, log2_scale=57)
-    few = sb.read_ciphertext(compute(Sum(), large), owner.parameters)
+    few = compute(Sum(), large).as_seal()
     one_prime = sb.write_ciphertext(
         sb.SealCiphertext(owner.parameters, 3, True, 2.0**77, few.residues, key_id=few.key_id)
     )
@@ -391,7 +379,7 @@ def test_a_scheme_a_key_or_a_scale_apart_is_named(owner: Owner) -> None:
         (
             frames_of(owner, [1], plain_modulus=40961),
             MismatchError,
-            "is BFV modulo 40961's, and the sum CKKS's",
+            "is BFV modulo 40961's, and one of CKKS is wanted",
         ),
         (encrypt([1.0], owner.secret_key, log2_scale=20), EngineError, "bring them to one scale"),
         (
@@ -428,9 +416,9 @@ import resource, sys
 from itertools import repeat
 from ciphermote import Owner, Sum, compute, encrypt
 owner = Owner.generate()
-frames = encrypt([1.0], owner.secret_key)
+frames = encrypt([1.0], owner.secret_key).to_frames()
 total = compute(Sum(), repeat(frames, int(sys.argv[1])))
-print(len(total), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(total.scale, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 

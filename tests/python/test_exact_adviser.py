@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ciphermote import LinearModel, MismatchError, Owner, Sum, WeightedSum, compute, encrypt, exact_adviser
 from ciphermote import seal_bytes as sb
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.declaration import split
 from ciphermote.errors import ParameterError
 from ciphermote.exact_adviser import ExactAdvice, ExactComputation, advise_exact
@@ -30,7 +31,7 @@ both_keys = pytest.mark.parametrize("key", ["symmetric", "asymmetric"])
 
 def readings(
     owner: Owner, computation: ExactComputation, advice: ExactAdvice
-) -> tuple[np.ndarray, list[bytes]]:
+) -> tuple[np.ndarray, list[Ciphertext]]:
     """Random integers up to the magnitude, which each slot also reaches, [summed, slots]; encrypted."""
     shape = computation.summed, computation.slots
     values = RANDOM.integers(-computation.magnitude, computation.magnitude + 1, shape)
@@ -40,11 +41,9 @@ def readings(
     return values, [encrypt(row, key, largest=largest, plain_modulus=advice.plain_modulus) for row in values]
 
 
-def noise_budget(result: bytes, owner: Owner, t: int) -> float:
-    """Bits, of a result in SEAL's bytes."""
-    ciphertext = sb.read_ciphertext(
-        result, owner.parameters, sizes=(2, 3), scheme=sb.Scheme.BFV, plain_modulus=t
-    )
+def noise_budget(result: Ciphertext, owner: Owner, t: int) -> float:
+    """Bits."""
+    ciphertext = result.as_seal()
     primes = owner.parameters.primes[: ciphertext.primes]
     q = math.prod(primes)
     scaled = [t * x for x in phase(ciphertext, owner.secret_key)]
@@ -53,12 +52,12 @@ def noise_budget(result: bytes, owner: Owner, t: int) -> float:
 
 
 def check_result(
-    result: bytes, owner: Owner, advice: ExactAdvice, expected: np.ndarray, slack: float
+    result: Ciphertext, owner: Owner, advice: ExactAdvice, expected: np.ndarray, slack: float
 ) -> None:
     """Exact, and with the noise budget that was predicted or up to slack bits more."""
     t = advice.plain_modulus
     places: Any = "slots" if advice.batched else "coefficients"
-    found = owner.decrypt(result, plain_modulus=t, places=places, signed=True)[: len(expected)]
+    found = owner.decrypt(result, places=places, signed=True)[: len(expected)]
     assert found.tolist() == expected.tolist()
     budget = noise_budget(result, owner, t)
     assert advice.noise_budget <= budget <= advice.noise_budget + slack
@@ -100,7 +99,7 @@ def test_the_largest_sum_that_one_prime_is_advised_for_is_exact(key: Any) -> Non
     for _ in range(3):  # well past it, the noise shows
         total = compute(Sum(), [total, total], advice.parameters, bound=1)
     with pytest.raises(MismatchError, match="noise"):
-        owner.decrypt(total, plain_modulus=T, places="slots")
+        owner.decrypt(total, places="slots")
 
 
 @both_keys
@@ -155,7 +154,7 @@ def test_fresh_noise_is_that_of_the_formulas() -> None:
     for key, sender in (("symmetric", owner.secret_key), ("asymmetric", owner.public_key)):
         frames = encrypt([0], sender, plain_modulus=2)
         ciphertext = sb.read_ciphertext(
-            compute(Sum(), [frames], owner.parameters),
+            compute(Sum(), [frames], owner.parameters).to_seal(),
             owner.parameters,
             scheme=sb.Scheme.BFV,
             plain_modulus=2,
@@ -274,7 +273,7 @@ def test_sizes_are_those_of_the_c_headers(tmp_path: Path) -> None:
     assert sizes == [advice.arena_bytes for advice in advised]
     owner = Owner.generate(advised[0].parameters)
     frames = encrypt([1], owner.secret_key, plain_modulus=advised[0].plain_modulus)
-    assert len(split(frames)[1]) == advised[0].frame_bytes
+    assert len(split(frames.to_frames())[1]) == advised[0].frame_bytes
 
 
 # --- refusals -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ciphermote import _core, bfv, ckks, labels
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import adapt
 from ciphermote.aided import Session, plan_rounds
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.cli import app
 from ciphermote.core import core_params
 from ciphermote.engine import Engine, open_engine
@@ -140,7 +141,7 @@ def test_scores_are_shown_under_the_classes_of_their_own_model_alone(
     reading.write_bytes(ours.reading())
     run("infer", "--feature-bound", 16, ours.public, own, reading, "-o", score)
     scores = engine.linear(ours.reading(), MODEL, feature_bound=16)
-    total.write_bytes(engine.add([scores, scores]))
+    total.write_bytes(engine.sum([scores, scores]).to_seal())
     shown = json.loads(run("decrypt", ours.keys, score, "--json", "--model", ours.folder / "model.json"))
     assert np.abs(np.array(list(shown["scores"].values())) - MODEL.scores(X)).max() < 0.01
     others = (
@@ -194,10 +195,10 @@ def test_an_engine_scores_no_scores_and_adds_them_to_no_readings(ours: House, en
     with pytest.raises(MismatchError, match=already):
         engine.evaluate(plan.program, scores)
     good, refused = engine.linear_all([ours.reading(), scores], MODEL, feature_bound=16)
-    assert isinstance(good, bytes) and isinstance(refused, MismatchError)
+    assert isinstance(good, Ciphertext) and isinstance(refused, MismatchError)
     for mixed in ([ours.reading(), scores], [scores, engine.linear(ours.reading(), OTHER, feature_bound=16)]):
         with pytest.raises(MismatchError, match="Ciphertext 2 of the sum: The ciphertext holds"):
-            engine.add(mixed)
+            engine.sum(mixed)
 
 
 def test_files_of_two_keys_are_refused_where_they_meet(
@@ -263,7 +264,7 @@ def test_integers_are_decrypted_and_their_noise_is_recognised(
     assert found["key_id"] == f"{ours.store.key_id:016x}"
     assert f"BFV, modulo {T}" in run("decrypt", ours.keys, path, *slots)
     assert "different keys" in run("decrypt", theirs.keys, path, code=1)
-    assert f"BFV's, modulo {T}, and 65537 was given" in run(
+    assert f"is BFV modulo {T}'s, and one of BFV modulo 65537 is wanted" in run(
         "decrypt", ours.keys, path, "--plain-modulus", 65537, code=1
     )
     path.write_bytes(labels.detach(path.read_bytes())[0])
@@ -293,14 +294,14 @@ def test_an_engine_computes_on_its_own_key_alone_and_labels_the_result(
     for result in (
         engine.linear(ours.reading(), MODEL, feature_bound=16),
         engine.evaluate(square, ours.reading()),
-        engine.add([ours.reading(), ours.reading()]),
+        engine.sum([ours.reading(), ours.reading()]),
     ):
-        assert ckks.decrypt(result, ours.store.secret()).key_id == ours.store.key_id
+        assert ckks.decrypt(result.to_seal(), ours.store.secret()).key_id == ours.store.key_id
     for refused in (
         lambda: engine.linear(theirs.reading(), MODEL, feature_bound=16),
         lambda: engine.evaluate(square, theirs.reading()),
-        lambda: engine.add([ours.reading(), theirs.reading()]),
-        lambda: engine.check(theirs.reading()),
+        lambda: engine.sum([ours.reading(), theirs.reading()]),
+        lambda: engine.load(theirs.reading()),
     ):
         with pytest.raises(MismatchError, match="different keys"):
             refused()
@@ -320,24 +321,24 @@ def test_evaluation_keys_of_two_keys_make_no_engine(ours: House, theirs: House) 
 def test_a_sum_is_of_one_key_even_without_evaluation_keys(ours: House, theirs: House) -> None:
     seal, _ = labels.detach(ours.reading())
     with open_engine(PARMS) as engine:
-        total = engine.add([ours.reading(), ours.reading()])
-        assert ckks.decrypt(total, ours.store.secret()).key_id == ours.store.key_id
+        total = engine.sum([ours.reading(), ours.reading()])
+        assert ckks.decrypt(total.to_seal(), ours.store.secret()).key_id == ours.store.key_id
         with pytest.raises(MismatchError, match="the first of key"):
-            engine.add([ours.reading(), theirs.reading()])
+            engine.sum([ours.reading(), theirs.reading()])
         with pytest.raises(MismatchError, match="Nothing names the key"):
-            engine.add([seal])
+            engine.sum([seal])
     with open_engine(PARMS, bare=True) as engine:
         with pytest.raises(MismatchError, match="an unknown key"):
-            engine.add([ours.reading(), seal])
-        assert labels.detach(engine.add([seal, seal]))[1] is None
+            engine.sum([ours.reading(), seal])
+        assert labels.detach(engine.sum([seal, seal]).to_seal())[1] is None
 
 
 def test_bare_evaluation_keys_give_bare_results(ours: House) -> None:
     with open_engine(PARMS, galois_keys=labels.detach(ours.galois())[0], bare=True) as engine:
         result = engine.linear(ours.reading(), MODEL, feature_bound=16)
-    assert labels.detach(result)[1] is None
+    assert labels.detach(result.to_seal())[1] is None
     with pytest.raises(MismatchError, match="Nothing names"):
-        ckks.decrypt(result, ours.store.secret())
+        ckks.decrypt(result.to_seal(), ours.store.secret())
 
 
 def test_a_secret_key_decrypts_what_is_of_its_id_and_set(ours: House, theirs: House) -> None:
@@ -380,7 +381,7 @@ def test_schemes_and_plain_moduli_do_not_mix(ours: House) -> None:
 
 
 def test_results_go_back_to_the_device_of_their_key_alone(ours: House, theirs: House, engine: Engine) -> None:
-    ciphertext = engine.check(ours.reading())
+    ciphertext = engine.load(ours.reading()).as_seal()
     assert b"".join(device_frames(ciphertext, ours.store.key_id, 7, largest=1))
     with pytest.raises(MismatchError, match="different keys"):
         device_frames(ciphertext, theirs.store.key_id, 7, largest=1)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from ciphermote import Ciphertext, Evaluator, Owner, encrypt, seeded_keys
 from ciphermote.cli import app
-from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError, Error, FrameError, KeyFileError, MismatchError, ParameterError
+from ciphermote.evaluation_keys import EvaluationKeys
 from ciphermote.inspection import describe
 from ciphermote.keys import SecretKey
 from ciphermote.keys.making import make_rekey_key
@@ -58,7 +58,7 @@ def test_a_devices_ciphertext_comes_under_the_owners_key(parameters: ParameterSe
     assert found.key_id == owner(parameters).key_id
 
     def error(ciphertext: Ciphertext, truth: NDArray[np.float64]) -> float:
-        return float(np.abs(owner(parameters).decrypt(bytes(ciphertext)) - truth).max())
+        return float(np.abs(owner(parameters).decrypt(ciphertext.to_seal()) - truth).max())
 
     assert error(found, x) < 15 * noise
     assert error(evaluator.rotate(found, 1), np.roll(x, -1)) < 30 * noise
@@ -75,7 +75,7 @@ def test_bfv_too_and_the_device_is_provisioned_with_its_own_key() -> None:
         encrypt(k, device(parameters).secret_key, largest=T - 1, plain_modulus=T),
         evaluator.rekey_key(device(parameters).rekey_key),
     )
-    assert (owner(parameters).decrypt(bytes(found), places="slots") == k).all()
+    assert (owner(parameters).decrypt(found.to_seal(), places="slots") == k).all()
     given = device(parameters).provision()
     assert given.key_id == device(parameters).secret_key.key_id != owner(parameters).key_id
     assert given.secret_key is device(parameters).secret_key and given.public_key is None
@@ -142,7 +142,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "keys.h").stat().st_mode & 0o77 == 0
     held = Owner.load("keys")
     own = held.device_keys()
-    (tmp_path / "frames.bin").write_bytes(encrypt([1.5, -2.0], own.secret_key))
+    (tmp_path / "frames.bin").write_bytes(encrypt([1.5, -2.0], own.secret_key).to_frames())
     (tmp_path / "own.rekey").write_bytes(own.rekey_key)
     run("rekey", "public", "own.rekey", "frames.bin", "-o", "reading.ct", "--plain-modulus", "0")
     shown = json.loads(run("decrypt", "keys", "reading.ct", "--count", "1", "--json"))["values"]
@@ -174,7 +174,7 @@ def test_rekey_takes_a_stream_and_takes_no_reading_twice(
     devices = device(p), owner(p).device_keys()
     for i, own in enumerate(devices):
         Path(f"{i}.rekey").write_bytes(own.rekey_key)
-        frames = [encrypt([float(10 * i + j)], own.secret_key, counter=j) for j in range(3)]
+        frames = [encrypt([float(10 * i + j)], own.secret_key, counter=j).to_frames() for j in range(3)]
         Path(f"{i}.bin").write_bytes(frames[1] + frames[0])
         Path(f"{i}.more").write_bytes(frames[2])
 
@@ -244,13 +244,13 @@ def test_keys_of_several_special_primes_are_kept_extended_and_computed_with(tmp_
     evaluator = Evaluator(held.evaluation_keys)
     c = evaluator.load(encrypt(x, held.public_key, largest=1, log2_scale=46))
     for step in (1, -3, 5):
-        assert np.abs(held.decrypt(bytes(evaluator.rotate(c, step))) - np.roll(x, -step)).max() < 1e-6
+        assert np.abs(held.decrypt(evaluator.rotate(c, step).to_seal()) - np.roll(x, -step)).max() < 1e-6
     square = evaluator.rescale(evaluator.square(c), 2)
-    assert np.abs(held.decrypt(bytes(square)) - x * x).max() < 1e-6
+    assert np.abs(held.decrypt(square.to_seal()) - x * x).max() < 1e-6
     k = np.random.default_rng(1).integers(0, T, p.n)
     bfv = Evaluator(held.evaluation_keys, T)
     whole = bfv.load(encrypt(k, held.public_key, largest=T - 1, plain_modulus=T)).without_bound()
-    assert (held.decrypt(bytes(bfv.square(whole)), places="slots") == k * k % T).all()
+    assert (held.decrypt(bfv.square(whole).to_seal(), places="slots") == k * k % T).all()
     for workers_keys in (held.evaluation_keys, EvaluationKeys(p, None, held.evaluation_keys.relin)):
         with pytest.raises(EngineError, match="SEAL has neither"):
             workers_keys.engine(name="seal")

@@ -13,7 +13,6 @@ import pytest
 from ciphermote import labels
 from ciphermote import seal_bytes as sb
 from ciphermote.bounds import UNKNOWN, Known, KnownSum
-from ciphermote.ciphertexts import as_seal
 from ciphermote.evaluator import inner_sum_steps
 from ciphermote.noise import Key
 from ciphermote.parameters import by_name
@@ -95,10 +94,10 @@ def test_errors_follow_the_evaluator(
         (-square, -(x**2)),
         (evaluator.rotate(square, 1), np.roll(x**2, -1)),
     ):
-        found.append(shares(owner.decrypt_with_errors(bytes(result)), truth))
+        found.append(shares(owner.decrypt_with_errors(result), truth))
         assert 0.012 <= np.mean(found[-1] > 0.5) <= 0.08 and np.mean(found[-1] > 1) <= 0.008
     check(np.concatenate(found))  # one result under one key has too few that are beyond to count them
-    product = owner.decrypt_with_errors(bytes(evaluator.rescale(evaluator.multiply(a, b))))
+    product = owner.decrypt_with_errors(evaluator.rescale(evaluator.multiply(a, b)))
     assert np.mean(shares(product, x * y) > 1) < 0.002  # of the largest values, for all
 
 
@@ -111,18 +110,18 @@ def test_an_error_that_comes_twice_counts_twice(
     assert x.known.error is not None
     once = x.known.error.stated
 
-    def stated(result: bytes | ciphermote.Ciphertext) -> float:
-        found = owner.decrypt_with_errors(bytes(result))
+    def stated(result: ciphermote.Ciphertext) -> float:
+        found = owner.decrypt_with_errors(result.to_seal())
         assert found.errors is not None
         return float(found.errors[0] / once)
 
-    again = evaluator.load(as_seal(frames, SET))  # the same encryption, read anew
+    again = evaluator.load(frames.to_seal())  # the same encryption, read anew
     for twice in (
         x + x,
         x + again,
         evaluator.sum([frames, frames]),
         ciphermote.compute(ciphermote.Sum(), [frames, frames]),
-        ciphermote.compute(ciphermote.Sum(), [as_seal(frames, SET), frames]),
+        ciphermote.compute(ciphermote.Sum(), [frames.to_seal(), frames.to_frames()]),
         (x + y) + (x + y),
     ):
         assert stated(twice) >= 1.999
@@ -145,7 +144,7 @@ def test_slots_that_hold_one_error_add_it_up(
 
 
 def test_what_is_not_known_has_no_error(owner: ciphermote.Owner) -> None:
-    labelled = as_seal(ciphermote.encrypt([1.0], owner.secret_key), SET)
+    labelled = ciphermote.encrypt([1.0], owner.secret_key).to_seal()
     bare = owner.decrypt_with_errors(bytes(labels.detach(labelled)[0]), bare=True)
     assert bare.errors is None and bare.why_unknown == "bound not known"
     ciphertext = sb.read_ciphertext(labelled, SET)
@@ -162,8 +161,8 @@ def test_integers_are_exact_if_their_bound_is_known(owner: ciphermote.Owner) -> 
     frames = ciphermote.encrypt([3, 5], owner.secret_key, plain_modulus=40961)
     found = owner.decrypt_with_errors(frames, places="slots")
     assert found.errors is not None and not found.errors.any()
-    bare = bytes(labels.detach(as_seal(frames, SET))[0])
-    unknown = owner.decrypt_with_errors(bare, places="slots", plain_modulus=40961, bare=True)
+    bare = ciphermote.Ciphertext.from_seal(labels.detach(frames.to_seal())[0], SET, 40961)
+    unknown = owner.decrypt_with_errors(bare, places="slots", bare=True)
     assert unknown.errors is None
 
 
@@ -171,7 +170,7 @@ def test_labels_carry_all_that_is_known(owner: ciphermote.Owner) -> None:
     fresh = Known.encrypted(50.0, SET, "asymmetric", 2.0**25, 2**64 - 1)
     scores = fresh.weighted(np.array([[1.0, 2.0]]), 150.0, Uncertainty((1.0,), (0.5,), 0.25))
     curve = fresh.polynomial([1.0, 2.0, 3.0, 4.0])
-    seal = bytes(labels.detach(as_seal(ciphermote.encrypt([1.0], owner.secret_key), SET))[0])
+    seal = bytes(labels.detach(ciphermote.encrypt([1.0], owner.secret_key).to_seal())[0])
     for known in (UNKNOWN, Known(3.0), fresh, scores, curve, fresh.square().times(-2.0)):
         label = labels.Label(labels.Kind.CIPHERTEXT, 2, SET.id, 7, 2.0**25, known=known)
         found = labels.detach(labels.attach(seal, label))[1]
@@ -203,7 +202,7 @@ def test_readings_of_the_same_numbers_are_rounded_alike(
     readings = [random.uniform(-50, 50, owner.parameters.slots) for _ in range(count)]
     frames = (ciphermote.encrypt(values, owner.secret_key) for values in readings)
     total = evaluator.sum([evaluator.load(each) + moved for each in frames])
-    found = owner.decrypt_with_errors(bytes(total))
+    found = owner.decrypt_with_errors(total.to_seal())
     assert found.errors is not None
     assert np.mean(np.abs(found.values - sum(readings) - count * moved) > found.errors) <= 0.001
     scored = evaluator.load(alike[0]) + 0.3  # one coefficient is rounded
@@ -220,5 +219,5 @@ def test_the_real_part_of_a_complex_square_is_as_far_off_as_is_stated(
     z = np.random.default_rng(8).uniform(30, 45, owner.parameters.slots) * np.exp(1j * angle)
     square = evaluator.rescale(evaluator.square(ciphermote.encrypt(z, owner.secret_key, largest=50)))
     assert square.known.error is not None
-    found = owner.decrypt_with_errors(bytes(square))
+    found = owner.decrypt_with_errors(square.to_seal())
     assert found.errors == pytest.approx(square.known.error.stated)

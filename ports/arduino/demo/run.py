@@ -108,9 +108,9 @@ def run(console: Console) -> None:
                 yield found.to_seal()
                 done()
 
-        total = engine.add(ciphertexts())
+        total = engine.sum(ciphertexts())
     with stage.step("Owner: decrypt the total"):
-        values = bfv.decrypt(total, store.secret(), PLAIN_MODULUS).coefficients
+        values = bfv.decrypt(total.to_seal(), store.secret(), PLAIN_MODULUS).coefficients
         outcome.total = values[: DAYS * demand.HOURS].reshape(DAYS, demand.HOURS)
 
     report.show(outcome, console)

@@ -166,7 +166,7 @@ def full_ciphertext_bytes(day: np.ndarray) -> int:
 
     with TemporaryDirectory() as folder:
         store = KeyStore.create(Path(folder) / "keys", by_name("n1024_q26"), galois_steps=[], relin=False)
-        return len(encrypt(day, store.secret(), largest=LARGEST, plain_modulus=40961))
+        return len(encrypt(day, store.secret(), largest=LARGEST, plain_modulus=40961).to_frames())
 
 
 def main() -> int:

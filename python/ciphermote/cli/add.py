@@ -49,15 +49,13 @@ def add(
 
         ciphermote add readings/*.ct -o total.ct
     """
-    from ciphermote.ciphertexts import check_one_scheme, modulus_of, stated_parameters
-    from ciphermote.computation import EvaluationKeys
-    from ciphermote.engine.summation import add_up
+    from ciphermote.ciphertext import Ciphertext
+    from ciphermote.evaluation_keys import EvaluationKeys
 
-    first = read_ciphertext(ciphertexts[0])
     with about(ciphertexts[0]):
-        parameters = parameter_set(params) if params else stated_parameters(first)
-        modulus = modulus_of(first, parameters, plain_modulus)
-    kind = ciphertext_of(parameters)
+        of = parameter_set(params) if params else None
+        first = Ciphertext.from_bytes(read_ciphertext(ciphertexts[0]), of, plain_modulus or None)
+    kind = ciphertext_of(first.parameters)
     check_target(output, kind)
     check_not_given(output, ciphertexts)
 
@@ -67,15 +65,11 @@ def add(
             content = read_ciphertext(path)
             if not repeated:
                 _refuse_repeated(path, content, seen)
-            with about(path):
-                check_one_scheme(content, parameters, modulus, str(ciphertexts[0]))
             yield content
 
-    if engine_name == "seal":
-        with EvaluationKeys(parameters).engine(modulus, bare=bare, name="seal") as engine:
-            total = engine.add(contents(), names=ciphertexts)
-    else:
-        total = add_up(contents(), parameters, modulus, bare=bare, names=ciphertexts)
+    keys = EvaluationKeys(first.parameters)
+    with keys.engine(first.plain_modulus, bare=bare, name=engine_name) as engine:
+        total = engine.sum(contents(), names=ciphertexts).to_seal()
     write(output, total, kind)
     say(
         f"The encrypted sum of {count_of(len(ciphertexts), 'ciphertext')} is in {output}; only the owner can "

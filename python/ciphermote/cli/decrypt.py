@@ -26,6 +26,7 @@ from ciphermote.errors import ParameterError, about
 from ciphermote.words import scale_name
 
 if TYPE_CHECKING:
+    from ciphermote.ciphertext import Ciphertext
     from ciphermote.decryption import Decrypted
     from ciphermote.keys import SecretKey
     from ciphermote.linear_model import LinearModel
@@ -69,6 +70,7 @@ def decrypt(
 
         ciphermote decrypt keys score.ct --model model.json
     """
+    from ciphermote.ciphertext import Ciphertext
     from ciphermote.decryption import decrypt_with_errors
     from ciphermote.keys import KeyStore
     from ciphermote.linear_model import LinearModel
@@ -79,15 +81,15 @@ def decrypt(
     data = read_ciphertext(ciphertext)
     loaded = None if model is None else LinearModel.load(model)
     with about(ciphertext):
-        origin = _origin(data, secret, plain_modulus)
+        given = Ciphertext.from_bytes(data, secret.parameters, plain_modulus or None)
+        origin = _origin(given, secret)
         found = decrypt_with_errors(
-            data,
+            given,
             secret,
             model=loaded,
             complex_slots=complex_slots,
             places=places_of(places),
             signed=signed,
-            plain_modulus=plain_modulus,
             bare=bare,
         )
     if loaded is not None:
@@ -125,21 +127,15 @@ def _note_count(count: int, most: int) -> None:
         note(f"--count asks for {count}, and the ciphertext holds {most}: all are shown.")
 
 
-def _origin(data: bytes, secret: SecretKey, plain_modulus: int) -> dict[str, object]:
+def _origin(given: Ciphertext, secret: SecretKey) -> dict[str, object]:
     """What a ciphertext is of; the key id is null where nothing names it."""
-    from ciphermote.ciphertexts import as_seal, modulus_of
-    from ciphermote.ckks import known_key
-    from ciphermote.seal_bytes import read_ciphertext as read_seal
-    from ciphermote.seal_bytes import scheme_options
-
-    t = modulus_of(data, secret.parameters, plain_modulus)
-    seal = read_seal(as_seal(data, secret.parameters), secret.parameters, sizes=(2, 3), **scheme_options(t))
-    key_id = known_key(seal, secret)
+    t = given.plain_modulus
+    key_id = None if given.key_id is None else secret.key_id
     return {
         "key_id": None if key_id is None else f"{key_id:016x}",
         "parameters": secret.parameters.name,
         "scheme": "BFV" if t else "CKKS",
-        **({"plain_modulus": t} if t else {"scale": seal.scale}),
+        **({"plain_modulus": t} if t else {"scale": given.scale}),
     }
 
 

@@ -115,7 +115,7 @@ def encrypt(
                         plain_modulus=plain_modulus,
                         places=places_of(places),
                         xof=xof.value,
-                    )
+                    ).to_frames()
                 )
     write(output, b"".join(frames), _FRAMES)
     what = f"{count_of(len(readings), 'reading')} of {count_of(len(readings[0]), 'number')}"

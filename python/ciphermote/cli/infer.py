@@ -59,8 +59,8 @@ def infer(
         ciphermote infer keys-public model.json reading.ct -o score.ct \\
             --feature-bound 100
     """
-    from ciphermote.ciphertexts import check_one_scheme, modulus_of
-    from ciphermote.computation import EvaluationKeys
+    from ciphermote.ciphertext import Ciphertext
+    from ciphermote.evaluation_keys import EvaluationKeys
     from ciphermote.inference import check_feature_bound
     from ciphermote.keys import GALOIS_FILE, KeyStore
     from ciphermote.linear_model import LinearModel
@@ -87,20 +87,17 @@ def infer(
         check_not_given(target, ciphertexts)
     evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
     with about(ciphertexts[0]):
-        plain_modulus = modulus_of(contents[0], store.parameters, plain_modulus)
-    for path, content in zip(ciphertexts, contents, strict=True):
-        with about(path):
-            check_one_scheme(content, store.parameters, plain_modulus, str(ciphertexts[0]))
+        first = Ciphertext.from_bytes(contents[0], store.parameters, plain_modulus or None)
     with (
         progress_bar("Scoring") as progress,
-        evaluation.engine(plain_modulus, bare=bare, workers=workers, name=engine_name) as engine,
+        evaluation.engine(first.plain_modulus, bare=bare, workers=workers, name=engine_name) as engine,
     ):
         if engine_name == "seal" and store.has_secret and "files" not in engine.confined:
             note(
                 "this system has no Landlock, so nothing keeps the engine's processes from the secret key: a "
                 "ciphertext that takes over SEAL could read it."
             )
-        results = engine.linear_all(contents, loaded, progress, feature_bound=bound)
+        results = engine.linear_all([first, *contents[1:]], loaded, progress, feature_bound=bound)
     if several:
         output.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
@@ -108,7 +105,7 @@ def infer(
         if isinstance(result, Error):
             failed.append(f"{path}: {result}")
         else:
-            write(target, result, kind)
+            write(target, result.to_seal(), kind)
     if failed:
         more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
         raise Error(failed[0] + more)

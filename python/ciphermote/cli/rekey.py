@@ -63,8 +63,9 @@ def rekey(
 
         ciphermote rekey keys-public device7.rekey device7.bin -o reading7.ct
     """
-    from ciphermote.ciphertexts import modulus_of
-    from ciphermote.computation import EvaluationKeys
+    from ciphermote.adapter import stated_header
+    from ciphermote.ciphertext import Ciphertext
+    from ciphermote.evaluation_keys import EvaluationKeys
     from ciphermote.evaluator import Evaluator
     from ciphermote.keys import KeyStore
     from ciphermote.ledger import LEDGER_FILE, check_device
@@ -72,14 +73,15 @@ def rekey(
     check_device(device)
     store = KeyStore.open(keys)
     with about(frames[0]):
-        modulus = modulus_of(read(frames[0], MOST_FRAMES_BYTES), store.parameters, plain_modulus)
+        head = stated_header(read(frames[0], MOST_FRAMES_BYTES), store.parameters)
+        modulus = plain_modulus or head.plain_modulus
     evaluator = Evaluator(EvaluationKeys(store.parameters), modulus)
     with about(rekey_key):
         key = evaluator.rekey_key(read(rekey_key), owner_id=store.checked_key_id())
     sets = in_order(sets_of(frames, store.parameters, key.source_id, modulus))
 
     def content(found: FrameSet) -> bytes:
-        return bytes(evaluator.rekey(found.to_seal(), key))
+        return evaluator.rekey(Ciphertext.of_seal(found.seal_ciphertext()), key).to_seal()
 
     take_in(
         sets,

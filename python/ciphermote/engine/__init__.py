@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
 
-`open_engine` makes one. All bytes that go in and come out are SEAL's (seal_bytes.py), with their labels: an
-engine computes on what is of the key of its evaluation keys alone, and its results carry that on.
+`open_engine` makes one. Ciphertexts go in as objects or as the bytes of one, and results are objects. An
+engine computes only on what is under the key of its evaluation keys, and its results are under that key.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from ciphermote.bounds import Known
 from ciphermote.choices import EngineName
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.ciphertexts import Bytes
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
 from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear, plan_weighted_sum
 from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import SealCiphertext
 
-Bytes = bytes | bytearray | memoryview
 Progress = Callable[[int, int], None]
 """Called with (done, total) after each ciphertext, in the calling thread."""
 
@@ -49,19 +49,19 @@ class Engine(ABC):
         return frozenset()
 
     @abstractmethod
-    def check(self, ciphertext: Bytes) -> SealCiphertext:
-        """Read a ciphertext and check every field. FrameError unless it is of parms with two polynomials;
-        MismatchError unless it is of the evaluation keys' key."""
+    def load(self, data: Bytes | Ciphertext) -> Ciphertext:
+        """A ciphertext, checked: of two polynomials, of this set and scheme, and under the evaluation keys'
+        key. FrameError, EngineError, MismatchError."""
 
     @abstractmethod
-    def add(
+    def sum(
         self,
-        ciphertexts: Iterable[Bytes],
+        ciphertexts: Iterable[Bytes | Ciphertext],
         *,
         bound: float | None = None,
         distinct: bool = False,
         names: Sequence[object] = (),
-    ) -> bytes:
+    ) -> Ciphertext:
         """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
         model's scores. bound: the largest |value| of any of them, which the caller vouches for; None: as each
         declares. distinct: the caller vouches that no encryption is in two of them (KnownSum). names: of the
@@ -69,17 +69,17 @@ class Engine(ABC):
         outgrow the modulus; FrameError, MismatchError, EngineError."""
 
     @abstractmethod
-    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
+    def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
         """What program makes of the ciphertext. FrameError, EngineError; MismatchError too if it scores what
         holds a model's scores already."""
 
     @abstractmethod
     def evaluate_all(
         self,
-        program: Callable[[SealCiphertext], Program],
-        ciphertexts: Sequence[Bytes],
+        program: Callable[[Ciphertext], Program],
+        ciphertexts: Sequence[Bytes | Ciphertext],
         progress: Progress | None = None,
-    ) -> list[bytes | Error]:
+    ) -> list[Ciphertext | Error]:
         """Evaluate many on all workers, in order; an error takes its ciphertext's place and spoils no other.
 
         program: gives the program for a checked ciphertext; one call at a time.
@@ -89,7 +89,9 @@ class Engine(ABC):
     def close(self) -> None:
         """End every process of the engine. Closing twice is allowed."""
 
-    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float | None = None) -> bytes:
+    def linear(
+        self, ciphertext: Bytes | Ciphertext, model: LinearModel, *, feature_bound: float | None = None
+    ) -> Ciphertext:
         """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
         either row).
 
@@ -104,17 +106,17 @@ class Engine(ABC):
 
     def linear_all(
         self,
-        ciphertexts: Sequence[Bytes],
+        ciphertexts: Sequence[Bytes | Ciphertext],
         model: LinearModel,
         progress: Progress | None = None,
         *,
         feature_bound: float | None = None,
-    ) -> list[bytes | Error]:
+    ) -> list[Ciphertext | Error]:
         """Score many, as linear and evaluate_all say."""
         vouched = None if feature_bound is None else check_feature_bound(feature_bound)
         last: tuple[tuple[float, int, Known], LinearPlan] | None = None
 
-        def program(ciphertext: SealCiphertext) -> Program:
+        def program(ciphertext: Ciphertext) -> Program:
             nonlocal last
             check_reading(ciphertext)
             known = ciphertext.known.bounded(vouched)
@@ -141,21 +143,21 @@ class Engine(ABC):
 
     def weighted_sum(
         self,
-        ciphertexts: Sequence[Bytes],
+        ciphertexts: Sequence[Bytes | Ciphertext],
         weights: Sequence[float] | NDArray[Any],
         *,
         bound: float | None = None,
         distinct: bool = False,
-    ) -> bytes:
+    ) -> Ciphertext:
         """The sum of one or more readings, each times its weight; BFV's weights are integers.
 
-        bound: as linear's feature_bound. distinct: as add's. The errors of add and linear.
+        bound: as linear's feature_bound. distinct: as sum's. The errors of sum and linear.
         """
         if len(ciphertexts) != len(weights):
             raise ParameterError(
                 f"{len(weights)} weights are given for {len(ciphertexts)} ciphertexts: give one for each."
             )
-        checked = [self.check(ciphertext) for ciphertext in ciphertexts]
+        checked = [self.load(ciphertext) for ciphertext in ciphertexts]
         for reading in checked:
             check_reading(reading)
         if not checked:
@@ -175,13 +177,13 @@ class Engine(ABC):
         )
         vouched = None if bound is None else check_feature_bound(bound)
         terms = [
-            self.evaluate(replace(program, result=self._followed(program, reading, vouched)), data)
-            for program, data, reading in zip(programs, ciphertexts, checked, strict=True)
+            self.evaluate(replace(program, result=self._followed(program, reading, vouched)), reading)
+            for program, reading in zip(programs, checked, strict=True)
             if program is not None
         ]
-        return self.add(terms, distinct=distinct)
+        return self.sum(terms, distinct=distinct)
 
-    def _followed(self, program: Program, given: SealCiphertext, bound: float | None = None) -> Known:
+    def _followed(self, program: Program, given: Ciphertext, bound: float | None = None) -> Known:
         """What is known of a program's result. bound: on |value| in the ciphertext, which the caller vouches
         for. ValueRangeError if a step may outgrow the modulus."""
         of = self.parms, given.primes, given.scale, self.plain_modulus
@@ -196,13 +198,13 @@ class Engine(ABC):
         self.close()
 
 
-def describe_content(ciphertext: SealCiphertext) -> str:
+def describe_content(ciphertext: Ciphertext) -> str:
     """For people: whether it holds scores, and of which model."""
     model_id = ciphertext.model_id
     return "no model's scores" if model_id is None else f"scores of model {model_id:016x}"
 
 
-def check_reading(ciphertext: SealCiphertext) -> None:
+def check_reading(ciphertext: Ciphertext) -> None:
     """MismatchError if it holds scores: those of scores would be shown under the model's classes."""
     if ciphertext.model_id is not None:
         raise MismatchError(

@@ -9,12 +9,14 @@ from itertools import combinations_with_replacement
 
 from ciphermote import seal_bytes, seeded_keys
 from ciphermote.arguments import flag, modulus, whole
-from ciphermote.engine import Bytes, Engine, describe_content
+from ciphermote.ciphertext import RELINEARIZED, Ciphertext
+from ciphermote.ciphertexts import Bytes
+from ciphermote.engine import Engine, describe_content
 from ciphermote.errors import EngineError, MismatchError
-from ciphermote.labels import check_key
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.labels import check_key, other_scheme
+from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet, batches
 from ciphermote.program import Program
-from ciphermote.seal_bytes import SealCiphertext, SealGaloisKeys, SealRelinKeys, scheme_options
+from ciphermote.seal_bytes import SealGaloisKeys, SealRelinKeys, scheme_options
 from ciphermote.seeded_keys import KeyKind, SeededKeys, are_seeded
 from ciphermote.words import count_of, scale_name
 
@@ -75,10 +77,27 @@ class KeyedEngine(Engine):
     def _start(self, keys: Sequence[Bytes], workers: int) -> None:
         """Make ready to compute. keys: the bytes that _galois and _relin were read from. EngineError."""
 
-    def check(self, ciphertext: Bytes) -> SealCiphertext:
-        found = seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
-        self.check_key_of(found.key_id)
-        return found
+    def load(self, data: Bytes | Ciphertext) -> Ciphertext:
+        if isinstance(data, Ciphertext):
+            given = data
+            if given.parameters != self.parms:
+                raise MismatchError(
+                    f"{given!r} is of another set than {self.parms.name}, of which the evaluation keys are: "
+                    "make an evaluator for its set."
+                )
+            if given.plain_modulus != self.plain_modulus:
+                scheme = SCHEME_BFV if given.plain_modulus else SCHEME_CKKS
+                raise other_scheme(scheme, given.plain_modulus, self.plain_modulus)
+            if given.hosted.components not in RELINEARIZED:
+                raise EngineError(
+                    f"{given!r} has {given.hosted.components} polynomials, as products have before they are "
+                    "relinearized: relinearize it where it was computed."
+                )
+        else:
+            given = Ciphertext.from_bytes(data, self.parms, self.plain_modulus, sizes=RELINEARIZED)
+        self.check_key_of(given.key_id)
+        # What unnamed evaluation keys compute is under a key that nothing names.
+        return given if self._all_named or given.key_id is None else given.without_key()
 
     def check_key_of(self, key_id: int | None) -> None:
         """MismatchError unless a ciphertext of this key, None: of an unknown one, may be computed on."""
@@ -117,13 +136,12 @@ class KeyedEngine(Engine):
                 "The engine has no relinearization keys, which multiply needs: open it with them."
             )
 
-    def known(self, key_id: int | None) -> int | None:
-        """A result's key: its source's, if that of the evaluation keys is known too."""
-        return key_id if self._all_named else None
 
-
-def check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
-    """MismatchError, EngineError unless both are of one key, content, scale and level."""
+def check_addable(ciphertext: Ciphertext, first: Ciphertext) -> None:
+    """MismatchError, EngineError unless both are of one scheme, key, content, scale and level."""
+    of = ciphertext.key_id, ciphertext.model_id, ciphertext.scale, ciphertext.primes
+    if of == (first.key_id, first.model_id, first.scale, first.primes):
+        return
     if ciphertext.key_id != first.key_id:
         raise MismatchError(
             f"The ciphertext is of {_key_name(ciphertext)}, the first of {_key_name(first)}: add up what is "
@@ -148,5 +166,5 @@ def check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
         )
 
 
-def _key_name(ciphertext: SealCiphertext) -> str:
+def _key_name(ciphertext: Ciphertext) -> str:
     return "an unknown key" if ciphertext.key_id is None else f"key {ciphertext.key_id:016x}"

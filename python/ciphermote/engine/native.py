@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ciphermote's own evaluator behind the Engine interface, in threads of this process.
 
-Its native code reads checked residues only, never bytes from outside, so it needs no process of its own.
+Its native code reads checked residues and frames, and runs in this process.
 """
 
 from __future__ import annotations
@@ -10,66 +10,21 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote import _owner, seal_bytes
-from ciphermote.bounds import UNKNOWN, Known, KnownSum
-from ciphermote.ckks import expand_second
-from ciphermote.engine import Bytes, Progress, check_reading
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.ciphertexts import Bytes
+from ciphermote.engine import Progress, check_reading
 from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine
-from ciphermote.engine.summation import Summand, summed
+from ciphermote.engine.summation import add_up
 from ciphermote.errors import EngineError, Error
 from ciphermote.hosted import context_of
-from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import Scheme, SealCiphertext
 from ciphermote.seeded_keys import SeededKey
-
-
-def opened(ciphertext: SealCiphertext, context: native.Context) -> native.Ciphertext:
-    """What SEAL's bytes hold, as the evaluator takes it."""
-    residues = np.ascontiguousarray(expand_second(ciphertext), dtype=np.uint32)
-    form = native.Form.values if ciphertext.ntt_form else native.Form.coefficients
-    return native.Ciphertext(context, residues, ciphertext.scale, form)
-
-
-def saved(
-    result: native.Ciphertext,
-    parameters: ParameterSet,
-    plain_modulus: int,
-    *,
-    key_id: int | None,
-    model_id: int | None = None,
-    known: Known = UNKNOWN,
-    ntt_form: bool | None = None,
-) -> bytes:
-    """SEAL's bytes with a label. ntt_form: as SEAL wants it for all but additions, unless said.
-    EngineError for what is no encryption."""
-    in_ntt_form = not plain_modulus if ntt_form is None else ntt_form
-    residues = result.residues() if in_ntt_form else result.coefficients()
-    if not residues[1].any(axis=-1).all():
-        raise EngineError(
-            "The result is in the clear, for its second polynomial is zero at a prime, as when a ciphertext "
-            "is subtracted from itself: there is nothing to decrypt."
-        )
-    return seal_bytes.write_ciphertext(
-        SealCiphertext(
-            parameters,
-            result.primes,
-            in_ntt_form,
-            result.scale,
-            residues,
-            scheme=Scheme.BFV if plain_modulus else Scheme.CKKS,
-            plain_modulus=plain_modulus,
-            key_id=key_id,
-            model_id=model_id,
-            known=known,
-        )
-    )
 
 
 class NativeEngine(KeyedEngine):
@@ -94,58 +49,43 @@ class NativeEngine(KeyedEngine):
     def close(self) -> None:
         self._closed = True
 
-    def _open(self, ciphertext: SealCiphertext) -> native.Ciphertext:
-        return opened(ciphertext, self._context)
-
-    def _save(
+    def sum(
         self,
-        result: native.Ciphertext,
-        key_id: int | None,
-        model_id: int | None,
-        known: Known,
-    ) -> bytes:
-        return saved(
-            result,
-            self.parms,
-            self.plain_modulus,
-            key_id=self.known(key_id),
-            model_id=model_id,
-            known=known,
-        )
-
-    def add(
-        self,
-        ciphertexts: Iterable[Bytes],
+        ciphertexts: Iterable[Bytes | Ciphertext],
         *,
         bound: float | None = None,
         distinct: bool = False,
         names: Sequence[object] = (),
-    ) -> bytes:
+    ) -> Ciphertext:
         self._check_open()
-        known = KnownSum(distinct=distinct)
-        total, _ = summed(
-            ciphertexts, lambda data: Summand.of(self.check(data)), names, bound=bound, known=known
-        )
-        return seal_bytes.write_ciphertext(replace(total, key_id=self.known(total.key_id)))
+        return add_up(ciphertexts, self.load, names, bound=bound, distinct=distinct)
 
-    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
-        return self._evaluated(program, self.check(ciphertext))
+    def mean(
+        self, ciphertexts: Iterable[Bytes | Ciphertext], *, bound: float | None = None, distinct: bool = False
+    ) -> Ciphertext:
+        """As sum, divided by how many there are: the sum, at a scale as many times as large. EngineError for
+        BFV, and for a scale that the modulus has no room for."""
+        self._check_open()
+        return add_up(ciphertexts, self.load, mean=True, bound=bound, distinct=distinct)
+
+    def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
+        return self._evaluated(program, self.load(ciphertext))
 
     def evaluate_all(
         self,
-        program: Callable[[SealCiphertext], Program],
-        ciphertexts: Sequence[Bytes],
+        program: Callable[[Ciphertext], Program],
+        ciphertexts: Sequence[Bytes | Ciphertext],
         progress: Progress | None = None,
-    ) -> list[bytes | Error]:
-        results: list[bytes | Error] = [EngineError("Not evaluated.")] * len(ciphertexts)
+    ) -> list[Ciphertext | Error]:
+        results: list[Ciphertext | Error] = [EngineError("Not evaluated.")] * len(ciphertexts)
         planning = threading.Lock()
         with ThreadPoolExecutor(min(self._workers, os.cpu_count() or 1)) as pool:
 
-            def one(ciphertext: Bytes) -> bytes:
-                checked = self.check(ciphertext)
+            def one(ciphertext: Bytes | Ciphertext) -> Ciphertext:
+                loaded = self.load(ciphertext)
                 with planning:
-                    wanted = program(checked)
-                return self._evaluated(wanted, checked)
+                    wanted = program(loaded)
+                return self._evaluated(wanted, loaded)
 
             places = {pool.submit(one, ciphertext): place for place, ciphertext in enumerate(ciphertexts)}
             for done, future in enumerate(as_completed(places), 1):
@@ -161,16 +101,18 @@ class NativeEngine(KeyedEngine):
         if self._closed:
             raise EngineError("The native engine is closed: open a new one.")
 
-    def _evaluated(self, program: Program, checked: SealCiphertext) -> bytes:
+    def _evaluated(self, program: Program, given: Ciphertext) -> Ciphertext:
         self._check_open()
         if program.model_id is not None:
-            check_reading(checked)
+            check_reading(given)
         self.check_program(program)
-        known = self._followed(program, checked)
-        result = self._run(program, self._open(checked))
+        known = self._followed(program, given)
+        result = self._run(program, given.hosted)
         if result is None:
             raise EngineError(ZERO_RESULT)
-        return self._save(result, checked.key_id, program.model_id, known)
+        return Ciphertext(
+            self.parms, self.plain_modulus, given.key_id, result, known, model_id=program.model_id
+        )
 
     def _run(self, program: Program, given: native.Ciphertext) -> native.Ciphertext | None:
         """A register of None is zero in the clear: a product with a zero plaintext."""

@@ -24,17 +24,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ciphermote import _evaluator as native
 from ciphermote import seal_bytes
-from ciphermote.bfv import in_coefficients
-from ciphermote.bounds import Known, KnownSum
-from ciphermote.engine import Bytes, Progress, check_reading
-from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine, check_addable
-from ciphermote.engine.summation import check_sum, summand_name
+from ciphermote.arguments import stream
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.ciphertexts import Bytes
+from ciphermote.engine import Progress, check_reading
+from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine
+from ciphermote.engine.summation import NONE_GIVEN, Summands
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
-from ciphermote.errors import EngineError, Error, about
+from ciphermote.errors import EngineError, Error
 from ciphermote.labels import detach
 from ciphermote.program import Program
-from ciphermote.seal_bytes import SealCiphertext
+from ciphermote.seal_bytes import write_ciphertext
 from ciphermote.seeded_keys import are_seeded
 
 _T = TypeVar("_T")
@@ -228,42 +230,39 @@ class SealEngine(KeyedEngine):
         finally:
             self._idle.put(worker)
 
-    def _result(self, data: bytes, key_id: int | None, known: Known, model_id: int | None = None) -> bytes:
-        """The worker's result, checked and in the version that loads everywhere."""
-        found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
-        return seal_bytes.write_ciphertext(
-            replace(found, key_id=self.known(key_id), model_id=model_id, known=known)
+    def _result(self, data: bytes) -> native.Ciphertext:
+        """What a worker computed, checked."""
+        return Ciphertext.from_seal(data, self.parms, self.plain_modulus).hosted
+
+    def _evaluated(self, program: Program, given: Ciphertext) -> Ciphertext:
+        if program.model_id is not None:
+            check_reading(given)
+        self.check_program(program)
+        known = self._followed(program, given)
+        seal = _bytes_for_seal(given)
+        content = self._result(self._run(lambda worker: worker.evaluate(program, seal)))
+        return Ciphertext(
+            self.parms, self.plain_modulus, given.key_id, content, known, model_id=program.model_id
         )
 
-    def _evaluated(self, program: Program, ciphertext: Bytes, checked: SealCiphertext) -> bytes:
-        if program.model_id is not None:
-            check_reading(checked)
-        self.check_program(program)
-        known = self._followed(program, checked)
-        if self.plain_modulus:  # SEAL adds in either form, and does all else in this one
-            ciphertext = seal_bytes.write_ciphertext(in_coefficients(checked))
-        seal, _ = detach(ciphertext)
-        result = self._run(lambda worker: worker.evaluate(program, seal))
-        return self._result(result, checked.key_id, known, program.model_id)
-
-    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
-        return self._evaluated(program, ciphertext, self.check(ciphertext))
+    def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
+        return self._evaluated(program, self.load(ciphertext))
 
     def evaluate_all(
         self,
-        program: Callable[[SealCiphertext], Program],
-        ciphertexts: Sequence[Bytes],
+        program: Callable[[Ciphertext], Program],
+        ciphertexts: Sequence[Bytes | Ciphertext],
         progress: Progress | None = None,
-    ) -> list[bytes | Error]:
+    ) -> list[Ciphertext | Error]:
         planning = threading.Lock()
 
-        def one(ciphertext: Bytes) -> bytes:
-            checked = self.check(ciphertext)
+        def one(ciphertext: Bytes | Ciphertext) -> Ciphertext:
+            loaded = self.load(ciphertext)
             with planning:
-                wanted = program(checked)
-            return self._evaluated(wanted, ciphertext, checked)
+                wanted = program(loaded)
+            return self._evaluated(wanted, loaded)
 
-        results: list[bytes | Error] = [EngineError("Not evaluated.")] * len(ciphertexts)
+        results: list[Ciphertext | Error] = [EngineError("Not evaluated.")] * len(ciphertexts)
         # One thread more than workers reads the next ciphertext while all of them compute.
         with ThreadPoolExecutor(len(self._workers) + 1) as pool:
             places = {pool.submit(one, ciphertext): place for place, ciphertext in enumerate(ciphertexts)}
@@ -277,44 +276,32 @@ class SealEngine(KeyedEngine):
                 raise
         return results
 
-    def add(
+    def sum(
         self,
-        ciphertexts: Iterable[Bytes],
+        ciphertexts: Iterable[Bytes | Ciphertext],
         *,
         bound: float | None = None,
         distinct: bool = False,
         names: Sequence[object] = (),
-    ) -> bytes:
-        iterator = iter(ciphertexts)
-        first: SealCiphertext | None = None
-        known = KnownSum(distinct=distinct)
-        place = 0
+    ) -> Ciphertext:
+        iterator = iter(stream(ciphertexts, "ciphertexts", "a list of ciphertexts"))
+        summands = Summands(self.load, names, bound=bound, distinct=distinct)
 
         def add_on(worker: _Worker) -> bytes:
-            nonlocal first, place
             sent = False
             try:
-                while batch := list(islice(iterator, _ADD_BATCH)):
-                    for data in batch:
-                        with about(summand_name(place, names)):
-                            ciphertext = self.check(data)
-                            first = first or ciphertext
-                            check_addable(ciphertext, first)
-                        known.add(ciphertext.known.bounded(bound))
-                        check_sum(known, first)
-                        place += 1
+                while batch := [summands.next(data) for data in islice(iterator, _ADD_BATCH)]:
                     sent = True
-                    worker.ask("accumulate", [detach(data)[0] for data in batch])
+                    worker.ask("accumulate", [_bytes_for_seal(each) for each in batch])
             except BaseException:
                 if sent:
                     _forget_total(worker)
                 raise
+            if not sent:
+                raise EngineError(NONE_GIVEN)
             return b"".join(worker.ask("total"))
 
-        total = self._run(add_on)
-        if first is None:
-            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return self._result(total, first.key_id, known.known)
+        return summands.result(self._result(self._run(add_on)))
 
     def close(self) -> None:
         self._closed = True
@@ -322,7 +309,12 @@ class SealEngine(KeyedEngine):
             worker.close()
 
 
-def _outcome(future: Future[bytes]) -> bytes | Error:
+def _bytes_for_seal(ciphertext: Ciphertext) -> bytes:
+    """Without a label, which a worker would not read."""
+    return write_ciphertext(replace(ciphertext.as_seal(), key_id=None))
+
+
+def _outcome(future: Future[Ciphertext]) -> Ciphertext | Error:
     try:
         return future.result()
     except Error as error:

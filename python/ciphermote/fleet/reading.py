@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote.bfv import Places
+from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
 from ciphermote.decryption import Decrypted, decrypt_with_errors, variance_with_errors
@@ -25,7 +26,6 @@ from ciphermote.errors import MismatchError, ParameterError, about
 from ciphermote.fleet.attachments import Attachment, Keys
 from ciphermote.fleet.results import Fetched
 from ciphermote.keys import KeyStore, SecretKey
-from ciphermote.labels import detach
 from ciphermote.linear_model import LinearModel
 from ciphermote.words import error_text, rounded
 
@@ -176,11 +176,14 @@ class _Plain:
     places: Places | None
     signed: bool | None
 
+    def open(self, data: bytes) -> Ciphertext:
+        """FrameError, MismatchError unless it is a result of the fleet's set and scheme."""
+        return Ciphertext.from_seal(data, self.secret.parameters, self.plain_modulus)
+
     def read(self, data: bytes) -> Decrypted:
         """The first `count` slots."""
-        found = decrypt_with_errors(
-            data, self.secret, places=self.places, signed=self.signed, plain_modulus=self.plain_modulus
-        )
+        given = self.open(data)
+        found = decrypt_with_errors(given, self.secret, places=self.places, signed=self.signed)
         most = self.count or None
         errors = None if found.errors is None else found.errors[:most]
         return Decrypted(found.values[:most], errors, found.known)
@@ -210,22 +213,18 @@ def _slots(fetched: Fetched, plain: _Plain) -> Reading:
 def _scores(
     fetched: Fetched, plain: _Plain, model: LinearModel | None, attachment: Attachment | None
 ) -> Reading:
-    parts = list(fetched.parts())
+    parts = [plain.open(data) for data in fetched.parts()]
     if len(parts) != len(fetched.contributors):
         raise MismatchError(
             f"The result has scores of {len(parts)} windows and names {len(fetched.contributors)}: fetch it "
             "again."
         )
-    _, label = detach(parts[0])
-    identifier = None if label is None else label.model_id
+    identifier = parts[0].model_id
     if model is None and identifier is not None and attachment is not None:
         model = attachment.model(identifier)
     if model is None:
         raise ParameterError("Whose scores these are is not known here: name the model's file (--model).")
-    found = [
-        decrypt_with_errors(data, plain.secret, model=model, plain_modulus=plain.plain_modulus)
-        for data in parts
-    ]
+    found = [decrypt_with_errors(given, plain.secret, model=model) for given in parts]
     columns = model.labels or tuple(str(i) for i in range(model.classes))
     rows = tuple(f"device {device}, window {window}" for device, _, window in fetched.contributors)
     return _reading(fetched, columns, found, rows)

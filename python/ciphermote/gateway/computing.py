@@ -21,8 +21,8 @@ from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
-from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError, Error
+from ciphermote.evaluation_keys import EvaluationKeys
 from ciphermote.evaluator import Evaluator
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
@@ -279,7 +279,6 @@ class _FullComputation:
         self._context = context_of(self._parameters, self._plain_modulus)
         found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
         keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
-        self._keys = keys
         self._evaluator = Evaluator(keys, plain_modulus=self._plain_modulus)
         self._rekey_keys: dict[str, Any] = {}
 
@@ -289,7 +288,7 @@ class _FullComputation:
         match self._spec.kind:
             case "sum" | "mean":
                 self._check_room(f"The {self._spec.kind} of {windows}", inputs)
-                yield bytes(self._sum(self._counted(inputs)))
+                yield self._sum(self._counted(inputs)).to_seal()
             case "weighted-sum":
                 yield self._weighted_sum(inputs)
             case "variance":
@@ -397,11 +396,10 @@ class _FullComputation:
             group = list(of_device)
             most = max(most, len(group))
             self._check_room(f"The sum of the windows of device {device}", group)
-            terms.append(bytes(self._sum(group)))
+            terms.append(self._sum(group))
             weights.append(self._spec.weights[device])
         bound = None if self._spec.bound is None else self._spec.bound * most
-        with self._keys.engine(self._plain_modulus) as engine:
-            return engine.weighted_sum(terms, weights, bound=bound, distinct=True)
+        return self._evaluator.weighted_sum(terms, weights, bound=bound, distinct=True).to_seal()
 
     def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
         sums = [(native.Sum(self._context), KnownSum(distinct=True)) for _ in range(2)]
@@ -410,17 +408,16 @@ class _FullComputation:
                 total.add(term._native)
                 known.add(term.known)
         found = (self._ciphertext(total.total(), self._fleet.key_id, known.known) for total, known in sums)
-        return [bytes(each) for each in found]
+        return [each.to_seal() for each in found]
 
     def _scores(self, inputs: list[Input]) -> Iterator[bytes]:
         assert self._spec.model is not None
         model = LinearModel.from_fields(self._spec.model)
-        with self._keys.engine(self._plain_modulus) as engine:
-            for found, window in zip(inputs, self._windows(inputs), strict=True):
-                score = engine.linear(bytes(window), model, feature_bound=self._spec.bound)
-                if self._spec.answer is not None:
-                    self._answer(found, score, self._spec.answer)
-                yield score
+        for found, window in zip(inputs, self._windows(inputs), strict=True):
+            score = self._evaluator.linear(window, model, feature_bound=self._spec.bound).to_seal()
+            if self._spec.answer is not None:
+                self._answer(found, score, self._spec.answer)
+            yield score
 
     def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
         try:

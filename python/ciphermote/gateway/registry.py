@@ -9,8 +9,8 @@ import time
 from functools import partial
 from typing import Any
 
-from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import Error
+from ciphermote.evaluation_keys import EvaluationKeys
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
