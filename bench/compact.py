@@ -18,9 +18,10 @@ import numpy as np
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import compact_set
-from ciphermote.results import Row, compiler_version, write_results
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, compiler_version, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "bench" / folder) for folder in ("avr", "m4")]

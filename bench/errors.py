@@ -19,13 +19,14 @@ from pathlib import Path
 
 import ciphermote
 import numpy as np
-from ciphermote.noise import Key
-from ciphermote.results import Row, write_results
+from ciphermote.parameters.noise import Key
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = 500

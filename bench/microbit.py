@@ -16,15 +16,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from ciphermote import provision
-from ciphermote.keys import KeyStore
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
-from ciphermote.results import Row, compiler_version, write_results
+from local_devices import MicrobitDevice
+
+from bench.rows import Row, compiler_version, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "ports" / "host"))
-
-from local_devices import MicrobitDevice  # noqa: E402
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE, LARGEST = 25, 8

@@ -20,12 +20,12 @@ from statistics import median
 import ciphermote
 import numpy as np
 from ciphermote import _core, _evaluator, _owner
-from ciphermote.core import core_params
-from ciphermote.declaration import split
-from ciphermote.hosted import context_of
-from ciphermote.results import Row, write_results
+from ciphermote.formats.declaration import split
+from ciphermote.parameters.native import context_of, core_params
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = "n8192_q26x7_p27"

@@ -81,13 +81,13 @@ BUGS = (
     Bug(
         "keys",
         "py-seeded-keys",
-        "python/ciphermote/seeded_keys.py",
+        "python/ciphermote/formats/seeded_keys.py",
         "if count > MOST_KEYS or len(view)",
         "if False and len(view)",
     ),
-    Bug("count", "py-seal", "python/ciphermote/seal_bytes.py", "if count > self.left:", "if False:"),
+    Bug("count", "py-seal", "python/ciphermote/formats/seal.py", "if count > self.left:", "if False:"),
     Bug(
-        *("end", "py-link", "python/ciphermote/link.py", "if len(payload) != _END.size:", "if False:"),
+        *("end", "py-link", "ports/host/link.py", "if len(payload) != _END.size:", "if False:"),
         sample=True,
     ),
 )
@@ -195,7 +195,7 @@ def fuzz_all(targets: list[str], seconds: float) -> bool:
 
 def copy_tree() -> None:
     """A copy of the sources to plant bugs in; writes only files that differ, so that few are recompiled."""
-    for top in ("core", "ports/app", "python/ciphermote"):
+    for top in ("core", "ports/app", "ports/host", "python/ciphermote"):
         for source in (ROOT / top).rglob("*"):
             copy = PLANTED / source.relative_to(ROOT)
             if source.suffix == ".pyc" or not source.is_file():

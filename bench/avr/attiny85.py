@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 from ciphermote import _core
+from ciphermote.base.files import write_atomically
 from ciphermote.compact.keys import CompactKeys, Enrolment, to_c_header
 from ciphermote.compact.sets import CompactSet, compact_set
-from ciphermote.core import core_params
-from ciphermote.files import write_atomically
+from ciphermote.parameters.native import core_params
 from images import BUILD
 from machine import ROOT, Counts, Machine, MachineError, build_simulator, run_tool, section_bytes
 

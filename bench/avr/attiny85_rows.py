@@ -19,8 +19,9 @@ from attiny85 import (
     packets_on_host,
     static_bytes,
 )
-from ciphermote.results import Row
 from machine import Counts, MachineError
+
+from bench.rows import Row
 
 WINDOWS = RESERVE + 1
 """The last of which writes the counter, as the first one does."""

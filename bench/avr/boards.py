@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from arduino import BUILD, MEGA, PORT_EXAMPLES, UNO, Board, build_sketch
 from ciphermote import _core
-from ciphermote.adapter import FrameReader, FrameSet
-from ciphermote.core import core_params
-from ciphermote.files import write_atomically
-from ciphermote.keys import SecretKey
+from ciphermote.base.files import write_atomically
+from ciphermote.formats.frames import FrameReader, FrameSet
+from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.provisioning import Provision, to_c_header
 from ciphermote.parameters import ParameterSet, by_name
-from ciphermote.provision import Provision, to_c_header
+from ciphermote.parameters.native import core_params
 from images import FIRMWARE, PARAMETERS
 from machine import Counts, Machine, MachineError, build_simulator
 from numpy.typing import NDArray

@@ -15,7 +15,6 @@ from random import Random
 import numpy as np
 from ciphermote import _core
 from ciphermote.compact.sets import CompactSet, compact_set
-from ciphermote.results import Row
 from images import FIRMWARE, OPTIMIZE, SECTIONS, compact_sources, library, wrapped
 from machine import (
     FREQUENCY,
@@ -27,6 +26,8 @@ from machine import (
     build_simulator,
     section_bytes,
 )
+
+from bench.rows import Row
 
 MATERIAL_BYTES, LANE_BYTES = 144, 32
 OVERHEAD_BYTES, TAG_BYTES = 35, 8

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from ciphermote import _core
-from ciphermote.core import core_params
-from ciphermote.files import write_atomically
+from ciphermote.base.files import write_atomically
 from ciphermote.parameters import by_name
+from ciphermote.parameters.native import core_params
 from machine import HERE, ROOT, Machine, build_image, build_simulator, run_tool
 
 CORE = ROOT / "core/src"

@@ -38,7 +38,6 @@ from boards import (
     watchdog_jitter,
 )
 from ciphermote.parameters import ParameterSet
-from ciphermote.results import Row, compiler_version, write_results
 from images import (
     MCU,
     PARAMETERS,
@@ -52,6 +51,8 @@ from images import (
 from machine import FREQUENCY, ROOT, Counts, Machine, MachineError, section_bytes
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, compiler_version, write_results
 
 MEASURED = {"kind": "measured", "mcu": MCU, "hz": FREQUENCY}
 TRANSFORMS = ((12289, (64, 128, 256, 512)), (7681, (64, 128, 256)))

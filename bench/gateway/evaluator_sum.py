@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ciphermote import _evaluator
 from ciphermote import _evaluator as native
-from ciphermote.core import core_params
-from ciphermote.hosted import context_of
 from ciphermote.parameters import by_name
+from ciphermote.parameters.native import context_of, core_params
 from load import read_bodies
 
 _HEADER_BYTES, _TRAILER_BYTES = 64, 12

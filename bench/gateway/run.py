@@ -32,9 +32,10 @@ from typing import Any
 import numpy as np
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
-from ciphermote.results import Row, write_results
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "gateway"), str(ROOT / "bench" / "gateway")]

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from baselines import CLIENT_SHARES
-from ciphermote.results import Row, compiler_version, write_results
 from configurations import CLIENT_CONFIGURATIONS, KINDS, Configuration
 from keys import ciphertexts
 from measure import (
@@ -38,6 +37,8 @@ from measure import (
 from rich.console import Console
 from rich.table import Table
 from simulate import ROOT, BenchError, Run, build_firmware, build_plugin, simulate
+
+from bench.rows import Row, compiler_version, write_results
 
 ENCRYPTIONS = {
     "symmetric": ("ckks", "symmetric"),

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ciphermote.results import Row
 from configurations import Configuration, compiler_flags, device
 from measure import MODELLED, one_of_many
 from simulate import BenchError, build_firmware, build_plugin, simulate
+
+from bench.rows import Row
 
 FLAGS = compiler_flags("O3", device())
 FEW, MANY, TAG, LONG_TAG = range(4)

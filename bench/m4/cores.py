@@ -16,12 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ciphermote.results import Row, compiler_version, write_results
 from configurations import CONFIGURATIONS, KINDS, Configuration
 from keys import ciphertexts
 from measure import COUNTED, constant_time_rows, flash_rows, one_of_many
 from models import MODELS
 from simulate import ROOT, BenchError, Run, build_firmware, build_plugin, profile, simulate
+
+from bench.rows import Row, compiler_version, write_results
 
 CORES = ("rv32imc", "rv32imc_zbb", "m0", "m55")
 """Of simulate.CORES."""

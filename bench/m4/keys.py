@@ -11,15 +11,15 @@ from pathlib import Path
 import ciphermote_testing as testing
 import numpy as np
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.bounds import DEFAULT_READINGS
-from ciphermote.core import core_params
-from ciphermote.files import write_atomically
-from ciphermote.keys import SecretKey
+from ciphermote.base.files import write_atomically
+from ciphermote.formats import seal as sb
+from ciphermote.formats.device_results import device_frames
+from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.ntt_roots import c_root_tables
+from ciphermote.owner.provisioning import Provision, to_c_header
 from ciphermote.parameters import ParameterSet
-from ciphermote.provision import Provision, to_c_header
-from ciphermote.returning import device_frames
-from ciphermote.roots import c_root_tables
+from ciphermote.parameters.bounds import DEFAULT_READINGS
+from ciphermote.parameters.native import core_params
 from configurations import PLAIN_MODULUS
 from numpy.typing import NDArray
 

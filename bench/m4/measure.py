@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ciphermote.results import Row
 from configurations import KINDS, Configuration
-from simulate import ROOT, BenchError, Region, Run, Spent, build_firmware, flash, profile, simulate
-
-sys.path.insert(0, str(ROOT / "tools"))
+from simulate import BenchError, Region, Run, Spent, build_firmware, flash, profile, simulate
 from test_configurations import OPTIONS, every_combination
+
+from bench.rows import Row
 
 TAGGED_IMAGE = "symmetric_tagged"
 OTHER_IMAGES = ("modules", "constant_time")

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ciphermote.results import Row, compiler_version, write_results
 from configurations import (
     KINDS,
     PRESETS,
@@ -30,6 +29,8 @@ from configurations import (
 )
 from measure import check_model, encryption_rows
 from simulate import ROOT, BenchError, build_firmware, build_plugin
+
+from bench.rows import Row, compiler_version, write_results
 
 
 @dataclass(frozen=True)

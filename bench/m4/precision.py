@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from ciphermote import _core, ckks
-from ciphermote.core import core_params
-from ciphermote.keys import SecretKey
+from ciphermote import _core
+from ciphermote.owner import ckks
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import by_name
-from ciphermote.results import Row
+from ciphermote.parameters.native import core_params
 from configurations import KINDS
 from keys import KEY_ID, SECRET_SEED, public_key
 from measure import COUNTED
 from numpy.typing import NDArray
+
+from bench.rows import Row
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 CIPHERTEXTS = 8

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from baselines import ENCRYPTIONS, MODULES, Encryption
-from ciphermote.results import Row, compiler_version, write_results
 from configurations import CONFIGURATIONS, KINDS, Configuration, Configurations
 from measure import (
     MODEL_ERROR_PERCENT,
@@ -42,6 +41,8 @@ from simulate import (
     simulate,
 )
 from user import rows as user_rows
+
+from bench.rows import Row, compiler_version, write_results
 
 AGREEMENT = 0.01
 """By how much the model may differ from another one."""

@@ -11,11 +11,12 @@ from glob import glob
 from pathlib import Path
 
 from ciphermote.parameters import by_name
-from ciphermote.results import Row
 from configurations import KINDS, PRESETS, compiler_flags
 from keys import provisioned_header
 from measure import COUNTED, MODELLED
 from simulate import HERE, ROOT, BenchError, run_tool, simulate
+
+from bench.rows import Row
 
 README = ROOT / "README.md"
 PORT = ROOT / "ports/mps2-an386"

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import zero
-from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
+
+from bench.rows import Row, write_results
 
 CONFIGURATIONS = ["n1024_u8_deep"]
 OPERATING_POINT = {"library": "IHP SG13G2", "corner": "typical, 1.2 V, 25 C", "layout": "before"}

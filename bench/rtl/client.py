@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import zero
-from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 GOALS = {
     "symmetric": {"pace": 12_300, "latency": 17_500},

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from area_energy import OPERATING_POINT, rounded
-from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
+
+from bench.rows import Row, write_results
 
 GOAL_KGE = 280
 """With Keccak."""

@@ -18,10 +18,11 @@ import json
 import sys
 from pathlib import Path
 
-from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, named_configurations, run_python
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 PARAMETRIC_NTT = {
     "n1024_u1_deep": {"forward": 5_285, "inverse": 6_325},

@@ -16,10 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, write_results
 
 RUNS = [
     *(

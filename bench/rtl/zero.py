@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 
-from ciphermote.results import Row
 from hardware import ROOT, run_python
+
+from bench.rows import Row
 
 GOAL = 40_960
 PAPER = {"zero_encryption": 49_243, "delta_m_decryption": 30_773}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 
 from demos import client_aided, run
 

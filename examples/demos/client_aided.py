@@ -16,16 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from ciphermote import provision
-from ciphermote.adapter import read_sets
-from ciphermote.aided import Rounds, Session, plan_rounds
-from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import Error
-from ciphermote.files import write_exclusively
-from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
-from ciphermote.link import DeviceLink, DeviceReport
-from ciphermote.network import IntegerNetwork, Network, quantise
+from ciphermote.base.errors import Error
+from ciphermote.base.files import write_exclusively
+from ciphermote.evaluate.client_aided import Rounds, Session, plan_rounds
+from ciphermote.evaluate.engine import Engine, open_engine
+from ciphermote.evaluate.neural_network import IntegerNetwork, Network, quantise
+from ciphermote.formats.evaluation_keys import galois_keys_for_bfv
+from ciphermote.formats.frames import read_sets
+from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
+from link import DeviceLink, DeviceReport
 from local_devices import QemuDevice
 from numpy.typing import NDArray
 from rich.console import Console

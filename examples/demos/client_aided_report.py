@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ciphermote.errors import Error
-from ciphermote.results import Row, compiler_version, write_results
+from ciphermote.base.errors import Error
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.rows import Row, compiler_version, write_results
 from demos.report import time_table
 
 if TYPE_CHECKING:

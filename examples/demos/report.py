@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ciphermote import seal_bytes
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
+from ciphermote.formats import seal as seal_bytes
 from ciphermote.parameters import ParameterSet
-from ciphermote.results import Row, compiler_version, write_results
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, compiler_version, write_results
 
 if TYPE_CHECKING:
     from demos.run import Outcome

@@ -17,17 +17,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from ciphermote import ckks, provision
-from ciphermote.adapter import adapt
-from ciphermote.engine import open_engine
-from ciphermote.errors import Error
-from ciphermote.files import write_exclusively
-from ciphermote.inference import plan_linear
-from ciphermote.keys import GALOIS_FILE, KeyStore
-from ciphermote.ledger import CounterLedger
-from ciphermote.linear_model import LinearModel
-from ciphermote.link import DeviceReport
+from ciphermote.base.errors import Error
+from ciphermote.base.files import write_exclusively
+from ciphermote.evaluate.engine import open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.formats.frames import adapt
+from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.formats.ledger import CounterLedger
+from ciphermote.owner import ckks
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
+from link import DeviceReport
 from local_devices import QemuDevice
 from numpy.typing import NDArray
 from rich.console import Console

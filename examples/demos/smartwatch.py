@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from ciphermote.linear_model import LinearModel
+from ciphermote.evaluate.linear_model import LinearModel
 from numpy.typing import NDArray
 
 CLIP = 8.0

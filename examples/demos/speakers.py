@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from ciphermote.aided import Rounds
-from ciphermote.linear_model import LinearModel
-from ciphermote.network import IntegerNetwork, Network
+from ciphermote.evaluate.client_aided import Rounds
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.neural_network import IntegerNetwork, Network
 from numpy.typing import NDArray
 
 HIDDEN = (32, 16)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from ciphermote.link import DEFAULT_TIMEOUT, DeviceLink, LinkError
+from link import DEFAULT_TIMEOUT, DeviceLink, LinkError
 
 _FLASH_FILE = "ciphermote-flash"
 _FLASH_ADDRESS, _FLASH_BYTES = 0x3F800, 2048  # the last two pages (ports/microbit/application.ld)

@@ -39,7 +39,7 @@ Error           what all errors are: ParameterError, ValueRangeError, FrameError
 
 The modules have the rest. Importing the package loads
 nothing: each name and module brings in what it needs when it is asked for, so that ``ciphermote.parameters``
-and ``ciphermote.adviser`` work without the compiled extension and without SEAL.
+works without the compiled extension and without SEAL.
 """
 
 from importlib import import_module
@@ -49,13 +49,8 @@ from typing import TYPE_CHECKING
 __version__: str
 
 if TYPE_CHECKING:
-    from ciphermote import adviser as adviser
     from ciphermote import parameters as parameters
-    from ciphermote.ciphertext import Ciphertext
-    from ciphermote.computation import Mean, Sum, WeightedSum, compute
-    from ciphermote.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
-    from ciphermote.encryption import PublicKey, encrypt
-    from ciphermote.errors import (
+    from ciphermote.base.errors import (
         EngineError,
         Error,
         FrameError,
@@ -67,13 +62,17 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
-    from ciphermote.evaluation_keys import EvaluationKeys
-    from ciphermote.evaluator import Evaluator, Matrix
-    from ciphermote.keys import SecretKey
-    from ciphermote.linear_model import LinearModel
-    from ciphermote.owner import Owner
+    from ciphermote.ciphertext import Ciphertext
+    from ciphermote.evaluate.computation import Mean, Sum, WeightedSum, compute
+    from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+    from ciphermote.evaluate.evaluator import Evaluator, Matrix
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.evaluate.program import Constant, Program, Step
+    from ciphermote.owner.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
+    from ciphermote.owner.encryption import PublicKey, encrypt
+    from ciphermote.owner.keys import SecretKey
+    from ciphermote.owner.owner import Owner
     from ciphermote.parameters import ParameterSet
-    from ciphermote.program import Constant, Program, Step
 
 __all__ = [
     "Ciphertext",
@@ -112,17 +111,17 @@ __all__ = [
 
 if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULES = {
-        "evaluation_keys": ("EvaluationKeys",),
-        "computation": ("Mean", "Sum", "WeightedSum", "compute"),
-        "decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
-        "encryption": ("PublicKey", "encrypt"),
+        "evaluate.evaluation_keys": ("EvaluationKeys",),
+        "evaluate.computation": ("Mean", "Sum", "WeightedSum", "compute"),
+        "owner.decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
+        "owner.encryption": ("PublicKey", "encrypt"),
         "ciphertext": ("Ciphertext",),
-        "evaluator": ("Evaluator", "Matrix"),
-        "linear_model": ("LinearModel",),
-        "keys": ("SecretKey",),
-        "owner": ("Owner",),
+        "evaluate.evaluator": ("Evaluator", "Matrix"),
+        "evaluate.linear_model": ("LinearModel",),
+        "owner.keys": ("SecretKey",),
+        "owner.owner": ("Owner",),
         "parameters": ("ParameterSet",),
-        "program": ("Constant", "Program", "Step"),
+        "evaluate.program": ("Constant", "Program", "Step"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -133,7 +132,7 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
             from importlib.metadata import version
 
             return version("ciphermote")
-        module = _MODULE_OF.get(name, "errors" if name in __all__ else None)
+        module = _MODULE_OF.get(name, "base.errors" if name in __all__ else None)
         if module is None:
             if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

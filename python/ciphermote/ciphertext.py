@@ -15,21 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ciphermote import _evaluator as native
-from ciphermote.adapter import read_stated_set, source_of, stated_header, stated_parameters
-from ciphermote.arguments import array, instance, modulus
-from ciphermote.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
-from ciphermote.ciphertexts import Bytes, are_frames, check_bytes
-from ciphermote.ckks import expand_second
-from ciphermote.core import core_params
-from ciphermote.declaration import split_view
-from ciphermote.errors import EngineError, FrameError, ParameterError
-from ciphermote.hosted import context_of
-from ciphermote.labels import check_key, other_scheme
-from ciphermote.noise import Key
+from ciphermote.base.arguments import Bytes, array, check_bytes, instance, modulus
+from ciphermote.base.errors import EngineError, FrameError, ParameterError
+from ciphermote.base.words import count_of, scale_name
+from ciphermote.formats.declaration import split_view
+from ciphermote.formats.frames import read_stated_set, source_of, stated_header, stated_parameters
+from ciphermote.formats.framing import are_frames
+from ciphermote.formats.labels import check_key, other_scheme
+from ciphermote.formats.residues import expand_second
+from ciphermote.formats.seal import Scheme, SealCiphertext, read_as_labelled, write_ciphertext
 from ciphermote.parameters import ParameterSet, batches
-from ciphermote.seal_bytes import Scheme, SealCiphertext, read_as_labelled, write_ciphertext
-from ciphermote.uncertainty import Uncertainty
-from ciphermote.words import count_of, scale_name
+from ciphermote.parameters.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
+from ciphermote.parameters.native import context_of, core_params
+from ciphermote.parameters.noise import Key
+from ciphermote.parameters.uncertainty import Uncertainty
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
 ANY_SIZE, RELINEARIZED = (2, 3), (2,)

@@ -270,7 +270,7 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> compact_residues(const CompactSum 
 /* The evaluator's errors become the package's. */
 void register_evaluator_errors()
 {
-    nb::object error = nb::module_::import_("ciphermote.errors").attr("EngineError");
+    nb::object error = nb::module_::import_("ciphermote.base.errors").attr("EngineError");
     nb::register_exception_translator(
         [](const std::exception_ptr &raised, void *type) {
             try {

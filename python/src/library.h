@@ -128,10 +128,10 @@ struct StatusError : std::runtime_error {
     }
 };
 
-/* Failed calls of a module become the errors of ciphermote.errors. */
+/* Failed calls of a module become the errors of ciphermote.base.errors. */
 inline void register_errors()
 {
-    nb::object of_status = nb::module_::import_("ciphermote.errors").attr("of_status");
+    nb::object of_status = nb::module_::import_("ciphermote.base.errors").attr("of_status");
     nb::register_exception_translator(
         [](const std::exception_ptr &error, void *of_status) {
             try {

@@ -77,7 +77,7 @@ decrypt_at(const Ciphertext &ciphertext, const SecretKey &secret, uint32_t plain
 void register_errors()
 {
     nb::module_::import_("ciphermote._evaluator");
-    nb::object error = nb::module_::import_("ciphermote.errors").attr("MismatchError");
+    nb::object error = nb::module_::import_("ciphermote.base.errors").attr("MismatchError");
     nb::register_exception_translator(
         [](const std::exception_ptr &raised, void *type) {
             try {

@@ -11,8 +11,9 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
-from golden import Montgomery, Ring
 from simulation import RTL, cycles
+
+from golden.hardware import Montgomery, Ring
 
 CONSTANTS = {
     name: int(value)

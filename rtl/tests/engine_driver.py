@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from cocotb.triggers import ReadOnly, RisingEdge
-from golden import Montgomery, Ring
 from simulation import cycles
+
+from golden.hardware import Montgomery, Ring
 
 HOST_WORD = ("set", "page", "transformed", "index")
 INPUTS = [

@@ -9,8 +9,9 @@ import pytest
 from accelerator_driver import ERRORS, Accelerator
 from cocotb.handle import ArrayObject, HierarchyArrayObject, HierarchyObject, PackedObject
 from cocotb.triggers import FallingEdge
-from golden import Ring, random_prime
 from simulation import cycles, settings, simulate, slow, start_clock
+
+from golden.hardware import Ring, random_prime
 
 
 async def started(dut, seed, patience=0):

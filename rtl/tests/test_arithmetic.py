@@ -7,8 +7,9 @@ from collections import deque
 import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
-from golden import Montgomery, random_prime
 from simulation import cycles, settings, simulate, slow, start_clock
+
+from golden.hardware import Montgomery, random_prime
 
 SILICON = 64
 SAMPLES = 150

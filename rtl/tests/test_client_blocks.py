@@ -10,8 +10,9 @@ import cocotb
 import pytest
 from client import Shape
 from cocotb.triggers import FallingEdge, NextTimeStep, ReadOnly, Timer
-from golden import random_prime
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
+
+from golden.hardware import random_prime
 
 KNOWN = json.loads((ROOT / "vectors/random.json").read_text())
 
@@ -360,7 +361,7 @@ def test_products(silicon):
 
 @cocotb.test()
 async def transforms_sets(dut):
-    from golden import Montgomery, Ring
+    from golden.hardware import Montgomery, Ring
 
     rng = random.Random(settings()["seed"])
     log2_n, width = settings()["LOG2_N"], settings()["WIDTH"]

@@ -9,7 +9,6 @@ import pytest
 import shake
 from client import Client, constants
 from cocotb.triggers import ReadOnly
-from golden import random_prime
 from simulation import cycles, settings, simulate, start_clock
 from test_client_engine import (
     MEDIUM,
@@ -28,6 +27,8 @@ from test_client_engine import (
 )
 from test_client_engine import fault as wipe_by_fault
 from test_client_engine import reset as wipe_by_reset
+
+from golden.hardware import random_prime
 
 SHA3_RATE = SHAKE_RATE = 136
 SHA3_SUFFIX, SHAKE_SUFFIX = 0x06, 0x1F

@@ -6,8 +6,9 @@ import random
 import cocotb
 import pytest
 from engine_driver import Engine
-from golden import Ring, random_prime
 from simulation import settings, simulate, slow, start_clock
+
+from golden.hardware import Ring, random_prime
 
 DEFAULTS = {
     "LOG2_N": 8,

@@ -3,7 +3,7 @@
 
 import random
 
-from golden import Ring, is_prime, random_prime
+from golden.hardware import Ring, is_prime, random_prime
 
 
 def test_transform_is_evaluation_at_odd_powers_of_psi():

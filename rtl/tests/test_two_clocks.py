@@ -9,8 +9,9 @@ import pytest
 from accelerator_driver import ERRORS, Accelerator
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from golden import Ring, random_prime
 from simulation import cycles, settings, simulate, slow
+
+from golden.hardware import Ring, random_prime
 
 
 async def started(dut, seed, patience):

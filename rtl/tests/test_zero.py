@@ -11,9 +11,9 @@ import cocotb
 import pytest
 import zero
 from cocotb.triggers import ReadOnly
-from golden import Ring, random_prime
 from simulation import cycles, settings, simulate, slow, start_clock
 
+from golden.hardware import Ring, random_prime
 from tools import BUILD, ROOT, RTL, ToolError, run
 
 BOUND = 40_960

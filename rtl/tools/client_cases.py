@@ -16,16 +16,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ciphermote_testing
+import generate_vectors
 import numpy as np
+from ciphermote import _core, parameters
+from ciphermote.parameters.native import core_params
+
+from golden import device as golden
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/python")]
-
-import ciphermote_testing  # noqa: E402
-import generate_vectors  # noqa: E402
-import golden  # noqa: E402
-from ciphermote import _core, parameters  # noqa: E402
-from ciphermote.core import core_params  # noqa: E402
 
 BATCH, COEFFICIENTS = 1, 2
 """cm_bfv_encoding."""

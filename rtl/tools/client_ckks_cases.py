@@ -18,11 +18,12 @@ import client_cases  # first: it says where the model and the tests' helpers are
 
 # isort: split
 import ciphermote_testing
-import golden
 import numpy as np
 from ciphermote import _core, parameters
-from ciphermote.core import core_params
+from ciphermote.parameters.native import core_params
 from sensor import split
+
+from golden import device as golden
 
 PRECISION = 31
 NUMBERS = {"float32": 1, "int16": 2, "int32": 3}

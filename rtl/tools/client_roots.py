@@ -8,13 +8,11 @@ what rounding leaves. Made for the largest ring, whose angles are all that small
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/python"))
+from golden import device as golden
 
-import golden  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 TABLE = ROOT / "rtl/client/cm_client_root_table.sv"
 LARGEST = 13

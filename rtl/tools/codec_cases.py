@@ -16,10 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/python")]
+from golden import device as golden
 
-import golden  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 Case = dict[str, Any]
 Draw = Callable[[random.Random], int]

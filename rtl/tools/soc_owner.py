@@ -24,23 +24,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ciphermote.base.files import write_exclusively
+from ciphermote.evaluate.evaluator import Evaluator
+from ciphermote.formats import seal as seal_bytes
+from ciphermote.formats.declaration import split
+from ciphermote.formats.device_results import device_frames
+from ciphermote.formats.frames import read_stated_set
+from ciphermote.owner.decryption import decrypt
+from ciphermote.owner.encryption import device_residues, encrypt
+from ciphermote.owner.keys import SecretKey, make_public_key
+from ciphermote.owner.provisioning import Identity, Provision, to_c_header
+from ciphermote.parameters import ParameterSet, by_name
+from demos import smartwatch
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from ciphermote import seal_bytes  # noqa: E402
-from ciphermote.ciphertexts import as_seal  # noqa: E402
-from ciphermote.declaration import split  # noqa: E402
-from ciphermote.decryption import decrypt  # noqa: E402
-from ciphermote.encryption import device_residues, encrypt  # noqa: E402
-from ciphermote.evaluator import Evaluator  # noqa: E402
-from ciphermote.files import write_exclusively  # noqa: E402
-from ciphermote.keys import SecretKey  # noqa: E402
-from ciphermote.keys.making import make_public_key  # noqa: E402
-from ciphermote.parameters import ParameterSet, by_name  # noqa: E402
-from ciphermote.provision import Identity, Provision, to_c_header  # noqa: E402
-from ciphermote.returning import device_frames  # noqa: E402
-from demos import smartwatch  # noqa: E402
 
 KEY = "owner.json"
 DRAW_BYTES = 32
@@ -141,12 +138,12 @@ def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places
     parameters = secret.parameters
     plain_modulus = t + 2 if kind == "foreign" else t
     of = {"plain_modulus": plain_modulus, "largest": t - 1}
-    frames = encrypt(message, secret, **of, places=places, counter=COUNTER)
+    frames = encrypt(message, secret, **of, places=places, counter=COUNTER).to_frames()
     if kind == "seeded":
         return split(frames)[1]  # a device sends no declaration
-    sealed = as_seal(frames, parameters)
+    sealed = read_stated_set(frames, parameters).to_seal()
     if kind == "switched":
-        sealed = bytes(Evaluator(parameters, plain_modulus).mod_switch(sealed))
+        sealed = Evaluator(parameters, plain_modulus).mod_switch(sealed).to_seal()
     found = seal_bytes.read_ciphertext(
         sealed, parameters, scheme=seal_bytes.Scheme.BFV, plain_modulus=plain_modulus
     )
@@ -189,10 +186,7 @@ def send_ckks(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     samples, messages = b"", []
     for _ in range(wanted["ciphertexts"]):
         message = [rng.uniform(-LARGEST, LARGEST) for _ in range(parameters.n // 2)]
-        sealed = as_seal(
-            encrypt(message, secret, largest=LARGEST, log2_scale=wanted["log2_scale"]), parameters
-        )
-        found = seal_bytes.read_ciphertext(sealed, parameters)
+        found = encrypt(message, secret, largest=LARGEST, log2_scale=wanted["log2_scale"]).as_seal()
         frames = b"".join(device_frames(found, secret.key_id or 0, COUNTER, largest=LARGEST))
         samples += struct.pack("<I", len(frames)) + frames
         messages.append(message)

@@ -19,10 +19,8 @@ import asic
 import gates
 import power
 
-from tools import ENGINE_SOURCES, RTL, ToolError, configurations
-
-sys.path.insert(0, str(RTL / "tests"))
-from golden import Montgomery, Ring, random_prime
+from golden.hardware import Montgomery, Ring, random_prime
+from tools import ENGINE_SOURCES, ToolError, configurations
 
 TOP = "cm_ntt_engine"
 HOLD = 3

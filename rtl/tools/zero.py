@@ -26,10 +26,8 @@ from typing import Any
 from client import bit_reverse, montgomery_r
 from client_memory import memories_of, modules_of
 
+from golden import hardware as golden
 from tools import BUILD, ENGINE_SOURCES, RTL, ZERO_SOURCES, ToolError, run
-
-sys.path.append(str(RTL / "tests"))
-import golden
 
 TOP = "cm_zero_encrypt"
 SOURCES = [*ENGINE_SOURCES, *ZERO_SOURCES]

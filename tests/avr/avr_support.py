@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import tenseal.sealapi as sealapi
-from ciphermote import seal_bytes as sb
-from ciphermote.keys import SecretKey
+from ciphermote.formats import seal as sb
+from ciphermote.owner.keys import SecretKey
 from images import PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
 from machine import ROOT, Machine
 

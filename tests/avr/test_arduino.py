@@ -8,7 +8,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-import golden_compact
 import numpy as np
 import pytest
 from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folder
@@ -38,12 +37,14 @@ from boards import (
     uno_values,
 )
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import FrameReader
-from ciphermote.ckks import decrypt
+from ciphermote.formats import seal as sb
+from ciphermote.formats.frames import FrameReader
+from ciphermote.owner.ckks import decrypt
 from ciphermote.parameters import by_name
 from images import PARAMETERS, SENDER, TAG_KEY
 from machine import ROOT, Machine, MachineError, section_bytes
+
+from golden import compact as golden_compact
 
 UNO_FLASH = 32_256
 MEGA_FLASH = 253_952

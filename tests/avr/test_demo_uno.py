@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from avr_support import load_demo
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from rich.console import Console
 
 

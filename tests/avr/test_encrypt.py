@@ -48,7 +48,7 @@ def test_the_bytes_are_those_of_portable_c(tagged: bool) -> None:
 @pytest.mark.parametrize("tagged", [False, True])
 def test_the_ciphertext_decrypts_to_the_values(tagged: bool) -> None:
     from ciphermote import _core
-    from ciphermote.core import core_params
+    from ciphermote.parameters.native import core_params
 
     with open_encryption(tagged) as machine:
         encrypt(machine)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import ctypes
 import math
 import subprocess
-import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+import arduino_entropy
 import numpy as np
 import pytest
 from arduino import UNO
@@ -18,10 +18,6 @@ from avr_support import PARAMETERS
 from boards import GATHERED, SHORT_PERIOD, example, open_board, watchdog_jitter
 from machine import ROOT
 from test_chacha20 import block
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import arduino_entropy
 
 SAMPLES, SALT_BYTES, KEY_BYTES = 256, 16, 24
 SALT = bytes(range(100, 100 + SALT_BYTES))

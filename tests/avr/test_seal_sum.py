@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from avr_support import PARAMETERS, SealDecryptor
 from boards import PLAIN_MODULUS, fixed_secret_key, uno_ciphertexts, uno_integers, uno_values
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import FrameSet
-from ciphermote.engine import open_engine
+from ciphermote.evaluate.engine import open_engine
+from ciphermote.formats import seal as sb
+from ciphermote.formats.frames import FrameSet
 
 UNOS = 2
 MASKS = [0x2A55, 0x1234]

@@ -51,7 +51,7 @@ static cm_status check_receipt(cm_verdict *verdict)
     return cm_receipt_check(receipt, sizeof receipt, receipt_key, &sent, verdict);
 }
 
-/* The golden model's (tests/python/golden_compact.py). */
+/* The golden model's (golden/compact.py). */
 static void a_receipt_is_as_pinned(void)
 {
     make_receipt(1);

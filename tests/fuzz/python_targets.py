@@ -34,28 +34,25 @@ from ciphermote import _core
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in type(finder).__name__]
 if planted := os.environ.get("CIPHERMOTE_PLANTED"):  # a copy of the package with a bug in it
     ciphermote.__path__.insert(0, planted)
-with atheris.instrument_imports(include=["ciphermote"]):
-    from ciphermote import (
-        adapter,
-        inspection,
-        keys,
-        labels,
-        ledger,
-        link,
-        provision,
-        returning,
-        seeded_keys,
-        values,
-    )
-    from ciphermote import seal_bytes as sb
-    from ciphermote.bounds import Known
-    from ciphermote.core import core_params
-    from ciphermote.engine import worker
-    from ciphermote.errors import Error, FrameError, KeyFileError, MismatchError
-    from ciphermote.framing import HEADER_BYTES
-    from ciphermote.linear_model import LinearModel
-    from ciphermote.parameter_files import parameters_to_dict
+    sys.path.insert(0, str(Path(planted).parents[1] / "ports/host"))
+with atheris.instrument_imports(include=["ciphermote", "link"]):
+    import link
+    from ciphermote.base.errors import Error, FrameError, KeyFileError, MismatchError
+    from ciphermote.cli import inspection
+    from ciphermote.cli import numbers_in_files as values
+    from ciphermote.evaluate import seal_worker as worker
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.formats import device_public_key
+    from ciphermote.formats import frames as adapter
+    from ciphermote.formats import key_directory, labels, ledger, seeded_keys
+    from ciphermote.formats import seal as sb
+    from ciphermote.formats.framing import HEADER_BYTES
+    from ciphermote.owner import keys
+    from ciphermote.owner import provisioning as provision
     from ciphermote.parameters import ParameterSet, by_name
+    from ciphermote.parameters.bounds import Known
+    from ciphermote.parameters.files import parameters_to_dict
+    from ciphermote.parameters.native import core_params
 
 SMALL = by_name("n1024_q26")
 SWITCHING = by_name("n2048_q26_p27")
@@ -153,7 +150,7 @@ def repair_stream(data: bytearray, chance: random.Random) -> None:
 
 
 def read_public_key_frames(data: bytes) -> None:
-    refuses(FrameError, lambda: returning.read_public_key(data, SMALL, KEY_ID))
+    refuses(FrameError, lambda: device_public_key.read_public_key(data, SMALL, KEY_ID))
 
 
 # --- SEAL's objects ---------------------------------------------------------------------------------
@@ -255,7 +252,7 @@ def read_json(data: bytes) -> None:
     """Choices: which kind of file."""
     kind, text = data[:1], data[1:]
     if kind == b"m":
-        refuses(Error, lambda: keys.Manifest.from_json(text, "here"))
+        refuses(Error, lambda: key_directory.Manifest.from_json(text, "here"))
     elif kind == b"p":
         path = scratch_file("parameters.json", text)
         refuses(Error, lambda: inspection.describe(path))
@@ -264,8 +261,8 @@ def read_json(data: bytes) -> None:
 
 
 def first_json() -> Inputs:
-    digests = {keys.PUBLIC_FILE: "00" * 32, keys.GALOIS_FILE: "11" * 32}
-    manifest = keys.Manifest(SMALL, KEY_ID, "2026-01-01T00:00:00+00:00", (1, -2), True, digests)
+    digests = {key_directory.PUBLIC_FILE: "00" * 32, key_directory.GALOIS_FILE: "11" * 32}
+    manifest = key_directory.Manifest(SMALL, KEY_ID, "2026-01-01T00:00:00+00:00", (1, -2), True, digests)
     return {
         "manifest": b"m" + manifest.to_json().encode(),
         "parameters": b"p" + json.dumps(parameters_to_dict(SMALL)).encode(),

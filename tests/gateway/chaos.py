@@ -29,8 +29,7 @@ import numpy as np
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import C
 from ciphermote.compact.sums import CompactResult, decrypt_sum
-from ciphermote.receipts import Receipt
-from ciphermote.results import Row, write_results
+from ciphermote.formats.receipts import Receipt
 from gateway_support import (
     FullDevice,
     PacketDevice,
@@ -44,6 +43,8 @@ from gateway_support import (
     workers_of,
 )
 from mqtt_support import Site, Station, site
+
+from bench.rows import Row, write_results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = 1024

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,15 @@ import numpy as np
 from ciphermote import Owner, _core
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.core import core_params
-from ciphermote.keys import SecretKey
-from ciphermote.parameter_files import parameters_to_dict
-from ciphermote.receipts import Receipt
-from ciphermote.tags import TagKeys
+from ciphermote.formats.receipts import Receipt
+from ciphermote.formats.tags import TagKeys
+from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.parameters.native import core_params
+from demos.fleet.site import Broker, Server, free_port, serving
+from demos.fleet.station import SECONDS, wait_until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-sys.path.insert(0, str(EXAMPLES))  # for `make chaos` and the benches, which pytest does not start
-
-from demos.fleet.site import Broker, Server, free_port, serving  # noqa: E402
-from demos.fleet.station import SECONDS, wait_until  # noqa: E402
 
 __all__ = ["SECONDS", "Broker", "Server", "free_port", "serving", "wait_until"]
 

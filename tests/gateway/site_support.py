@@ -18,7 +18,7 @@ from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.retention import DAY
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.worker import Worker
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import LOG2_SCALE, FullDevice, enrolment, full_owner
 
 SEGMENT = 20_000

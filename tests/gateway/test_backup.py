@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import lock
 from ciphermote.cli import app
-from ciphermote.errors import KeyFileError
-from ciphermote.files import lock
 from ciphermote.gateway.backup import back_up, restore
 from ciphermote.gateway.database import connect
 from ciphermote.gateway.verifying import verify

@@ -17,7 +17,7 @@ from ciphermote.gateway.definitions import DEFINITION, Enrolment, StreamRequest
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import (
     LOG2_SCALE,
     FullDevice,

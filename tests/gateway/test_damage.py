@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from ciphermote.base.errors import KeyFileError
 from ciphermote.cli import app
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactResult, decrypt_sum
-from ciphermote.errors import KeyFileError
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.blobs import Extent
 from ciphermote.gateway.definitions import Enrolment

@@ -12,7 +12,7 @@ from ciphermote import _core
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
 from ciphermote.compact.sums import CompactResult, decrypt_sum
-from ciphermote.receipts import Verdict, tag_sum
+from ciphermote.formats.receipts import Verdict, tag_sum
 from gateway_support import (
     FullDevice,
     PacketDevice,

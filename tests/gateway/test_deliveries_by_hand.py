@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.receipts import Receipt, Verdict
-from ciphermote.tags import TagKeys
+from ciphermote.formats.receipts import Receipt, Verdict
+from ciphermote.formats.tags import TagKeys
 from gateway_support import run_job
 from mqtt_support import site
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
-from pathlib import Path
 
 import pytest
 from ciphermote import _evaluator
-from ciphermote.core import core_params
+from ciphermote.parameters.native import core_params
 from gateway_support import FullDevice, frames_of, full_owner
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
-
-import golden
-import golden_compact
+from golden import compact as golden_compact
+from golden import device as golden
 
 HEADER_BYTES, TAG_BYTES = 64, 8
 SETS = ("n1024_q26", "n4096_q26x3_p27")

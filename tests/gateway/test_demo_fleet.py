@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from demos import __main__ as command
 from demos.fleet import report, run
 from demos.fleet.diary import Diary, Key, Window

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synced
+from ciphermote.formats.receipts import Receipt, Verdict
 from ciphermote.gateway.definitions import JobRequest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
 from ciphermote.gateway.worker import Worker
-from ciphermote.receipts import Receipt, Verdict
 from gateway_support import (
     FullDevice,
     Server,

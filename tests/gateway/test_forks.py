@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 from ciphermote import Owner, _core
+from ciphermote.base.errors import Error
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import B
-from ciphermote.encryption import encrypt_on
-from ciphermote.errors import Error
-from ciphermote.ledger import CounterLedger
+from ciphermote.formats.ledger import CounterLedger
+from ciphermote.owner.encryption import encrypt_on
 from gateway_support import SET, Server
 from owner_support import opened
 from test_owner_device import enrolled, keys

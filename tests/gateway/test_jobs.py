@@ -16,7 +16,7 @@ import pytest
 from ciphermote import LinearModel, Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
-from ciphermote.core import core_params
+from ciphermote.parameters.native import core_params
 from gateway_support import (
     SET,
     FullDevice,

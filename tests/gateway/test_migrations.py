@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from ciphermote.errors import KeyFileError
+from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway import database as databases
 
 

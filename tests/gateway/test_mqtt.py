@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from ciphermote.errors import Error
-from ciphermote.receipts import Receipt, Verdict
+from ciphermote.base.errors import Error
+from ciphermote.formats.receipts import Receipt, Verdict
 from gateway_support import (
     FullDevice,
     accepted,

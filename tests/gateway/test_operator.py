@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ciphermote.errors import GatewayError
+from ciphermote.base.errors import GatewayError
 from ciphermote.gateway import audit
 from ciphermote.gateway.audit import Actor, Audit
 from ciphermote.gateway.database import Database, migrate

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote.errors import GatewayError
+from ciphermote.base.errors import GatewayError
 from ciphermote.gateway import deletions
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.definitions import TenantRequest

@@ -20,10 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import LinearModel, Owner
-from ciphermote.cli import app
-from ciphermote.compact.keys import CompactKeys
-from ciphermote.compact.sets import B
-from ciphermote.errors import (
+from ciphermote.base.errors import (
     FrameError,
     GatewayError,
     KeyFileError,
@@ -31,6 +28,9 @@ from ciphermote.errors import (
     ParameterError,
     ValueRangeError,
 )
+from ciphermote.cli import app
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import B
 from ciphermote.fleet import (
     Attachment,
     Computation,

@@ -19,17 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import Owner
+from ciphermote.base.errors import GatewayError, KeyFileError, MismatchError, ParameterError, ValueRangeError
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import D
-from ciphermote.errors import (
-    GatewayError,
-    KeyFileError,
-    MismatchError,
-    ParameterError,
-    ValueRangeError,
-)
 from ciphermote.fleet import Attachment, Computation, FleetDevice, GatewayClient, decrypt, enroll, fetch
-from ciphermote.receipts import Receipt, Verdict
+from ciphermote.formats.receipts import Receipt, Verdict
 from gateway_support import SET, Server
 from owner_support import attached, opened
 

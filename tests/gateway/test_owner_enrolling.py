@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from ciphermote import Owner
+from ciphermote.base.errors import Error, GatewayError, KeyFileError, ParameterError
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A10
-from ciphermote.errors import Error, GatewayError, KeyFileError, ParameterError
 from ciphermote.fleet import Attachment, GatewayClient, attach, enroll, enrolling, records
 from ciphermote.fleet.enrolling import Enrolled
 from gateway_support import SET, Server

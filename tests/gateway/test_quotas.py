@@ -23,7 +23,7 @@ from ciphermote.gateway.definitions import (
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.pages import MOST_BYTES, MOST_ROWS
 from ciphermote.gateway.refusals import Refusal
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import FullDevice, enrolment, full_owner
 from site_support import Site, on_site, refusal_of
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import _core
+from ciphermote.formats.receipts import Receipt, Verdict
 from ciphermote.gateway import database as databases
 from ciphermote.gateway import serving
 from ciphermote.gateway.definitions import (
@@ -28,8 +29,7 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.retention import DAY, Steadiness
-from ciphermote.parameter_files import parameters_to_dict
-from ciphermote.receipts import Receipt, Verdict
+from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import (
     LOG2_SCALE,
     Server,

@@ -19,7 +19,7 @@ from ciphermote.gateway.intake import _Errand
 from ciphermote.gateway.missing import Missing, missing_windows
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.turns import Turns
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import (
     LOG2_SCALE,
     FullDevice,

@@ -15,10 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from packaging_support import REPOSITORY, run
-
-sys.path.insert(0, str(REPOSITORY / "tools"))
 import test_configurations as configurations
+from packaging_support import REPOSITORY, run
 
 EXAMPLE = REPOSITORY / "examples" / "round_trip"
 COMPILE = ("gcc", "-std=c11", "-fsanitize=address")

@@ -14,7 +14,7 @@ from ciphermote.compact.frames import CompactReader, Window
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import CompactSet
 from ciphermote.compact.sums import CompactResult, CompactSum, decrypt_sum
-from ciphermote.hosted import context_of
+from ciphermote.parameters.native import context_of
 from numpy.typing import NDArray
 
 PACKET_BYTES = 51

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 
 from ciphermote import _evaluator as ev
-from ciphermote.errors import EngineError
+from ciphermote.base.errors import EngineError
 
 
 @cache

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.ckks import transformed
-from ciphermote.core import core_params
-from ciphermote.keys import SecretKey
+from ciphermote.formats import seal as sb
+from ciphermote.formats.residues import transformed
+from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import tenseal.sealapi as sealapi
+from ciphermote.formats.seal import galois_element
 from ciphermote.parameters import ParameterSet
-from ciphermote.seal_bytes import galois_element
 from numpy.typing import NDArray
 
 SCALE = 2.0**25

@@ -10,9 +10,9 @@ import struct
 
 import numpy as np
 from ciphermote import _core
-from ciphermote.core import core_params
+from ciphermote.owner.provisioning import Provision
 from ciphermote.parameters import ParameterSet
-from ciphermote.provision import Provision
+from ciphermote.parameters.native import core_params
 from numpy.typing import ArrayLike
 
 BLAKE2XB, SHAKE256, CHACHA20 = 1, 2, 3

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
-from ciphermote import _core, ckks
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import FrameReader, adapt, read_sets
-from ciphermote.errors import FrameError
-from ciphermote.keys import SECRET_FILE, KeyStore
+from ciphermote import _core
+from ciphermote.base.errors import FrameError
+from ciphermote.formats import seal as sb
+from ciphermote.formats.frames import FrameReader, adapt, read_sets
+from ciphermote.owner import ckks
+from ciphermote.owner.key_store import SECRET_FILE, KeyStore
+from ciphermote.owner.provisioning import provision
 from ciphermote.parameters import by_name, generate
-from ciphermote.provision import provision
 from seal_owner import SealOwner
 from sensor import BLAKE2XB, CHACHA20, HEADER_BYTES, SHAKE256, Sensor, patched, split
 

@@ -13,11 +13,10 @@ from typing import Any
 import ciphermote_testing as testing
 import numpy as np
 import pytest
-from ciphermote import adviser
-from ciphermote.adviser import Advice, Computation, advise
-from ciphermote.core import core_params
-from ciphermote.errors import ParameterError
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.base.errors import ParameterError
+from ciphermote.parameters import BUILTIN, ParameterSet, adviser, by_name
+from ciphermote.parameters.adviser import Advice, Computation, advise
+from ciphermote.parameters.native import core_params
 
 ROOT = Path(__file__).resolve().parents[2]
 LINEAR = Computation(

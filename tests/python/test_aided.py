@@ -10,25 +10,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import link as link_module
 import numpy as np
 import pytest
-from ciphermote import link as link_module
-from ciphermote import provision
-from ciphermote.aided import Rounds, Session, plan_rounds
-from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import EngineError, Error, FrameError, ParameterError
-from ciphermote.inference import plan_exact, plan_linear
-from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
-from ciphermote.linear_model import LinearModel
-from ciphermote.link import DeviceLink, LinkError, crc32c
-from ciphermote.network import IntegerNetwork, Network, quantise
+from ciphermote.base.errors import EngineError, Error, FrameError, ParameterError
+from ciphermote.evaluate.client_aided import Rounds, Session, plan_rounds
+from ciphermote.evaluate.engine import Engine, open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import plan_exact, plan_linear
+from ciphermote.evaluate.neural_network import IntegerNetwork, Network, quantise
+from ciphermote.evaluate.program import Program
+from ciphermote.formats.device_results import ResultTag
+from ciphermote.formats.evaluation_keys import galois_keys_for_bfv
+from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import Identity, Provision
 from ciphermote.parameters import by_name
-from ciphermote.program import Program
-from ciphermote.provision import Identity, Provision
-from ciphermote.returning import ResultTag
 from demos import client_aided_report as report
 from demos.client_aided import infer, read_display
 from demos.speakers import aided_model_header
+from link import DeviceLink, LinkError, crc32c
 from local_devices import ProcessDevice
 from numpy.typing import NDArray
 

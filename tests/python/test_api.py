@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import ciphermote
-import ciphermote.evaluator
+import ciphermote.evaluate.evaluator
 import numpy as np
 import pytest
 from ciphermote import (
@@ -30,14 +30,16 @@ from ciphermote import (
     decrypt,
     encrypt,
 )
-from ciphermote.adapter import parse_frame, read_sets
-from ciphermote.adviser import predicted_fresh_rms
+from ciphermote.base.errors import EngineError, Error, FrameError, KeyFileError
 from ciphermote.ciphertext import Ciphertext
-from ciphermote.declaration import split
-from ciphermote.errors import EngineError, Error, FrameError, KeyFileError
-from ciphermote.keys import GALOIS_FILE, MANIFEST_FILE, SECRET_FILE, KeyStore
+from ciphermote.evaluate.program import Program, Step
+from ciphermote.formats.declaration import split
+from ciphermote.formats.frames import parse_frame, read_sets
+from ciphermote.formats.key_directory import GALOIS_FILE, MANIFEST_FILE
+from ciphermote.owner import key_store
+from ciphermote.owner.key_store import SECRET_FILE, KeyStore
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
-from ciphermote.program import Program, Step
+from ciphermote.parameters.adviser import predicted_fresh_rms
 
 T = 40961
 REALS = np.array([21.4, -27.0, 0.015625, 59.9])
@@ -60,7 +62,7 @@ both_keys = pytest.mark.parametrize("kind", ["secret", "public"])
 # --- the names ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shown", [ciphermote, compute, ciphermote.evaluator])
+@pytest.mark.parametrize("shown", [ciphermote, compute, ciphermote.evaluate.evaluator])
 def test_the_examples_of_the_help_run(shown: Any) -> None:
     (found,) = doctest.DocTestFinder(recurse=False).find(shown, globs={"ciphermote": ciphermote})
     assert found.examples
@@ -98,9 +100,9 @@ def test_modules_are_there_once_the_package_is_imported() -> None:
 
 
 def test_parameters_and_adviser_do_without_the_compiled_extension() -> None:
-    code = "import sys, ciphermote; ciphermote.adviser, ciphermote.parameters; print(*sys.modules)"
+    code = "import sys, ciphermote; ciphermote.parameters.adviser; print(*sys.modules)"
     loaded = printed(code).split()
-    assert "ciphermote.adviser" in loaded
+    assert "ciphermote.parameters.adviser" in loaded
     assert not {"ciphermote._core", "ciphermote._owner", "ciphermote._evaluator", "tenseal"} & set(loaded)
 
 
@@ -449,8 +451,8 @@ def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
 
     with monkeypatch.context() as patched:
         for name in ("write_atomically", "sync_directory"):
-            patched.setattr(ciphermote.keys.store, name, power_cut(getattr(ciphermote.keys.store, name)))
-        patched.setattr(ciphermote.keys.store.os, "replace", power_cut(ciphermote.keys.store.os.replace))
+            patched.setattr(key_store, name, power_cut(getattr(key_store, name)))
+        patched.setattr(key_store.os, "replace", power_cut(key_store.os.replace))
         with contextlib.suppress(KeyboardInterrupt):
             store.extend(galois_steps=[2])
     found = KeyStore.open(store.path)

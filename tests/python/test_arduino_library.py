@@ -6,12 +6,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import arduino_library
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import arduino_library  # noqa: E402
 
 
 def tree(folder: Path) -> dict[str, bytes]:

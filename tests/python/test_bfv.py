@@ -14,20 +14,21 @@ from typing import Any
 
 import ciphermote
 import ciphermote_testing as testing
-import golden
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import FrameReader, adapt, read_sets
-from ciphermote.core import core_params
-from ciphermote.encryption import device_residues
-from ciphermote.errors import Error, FrameError
-from ciphermote.keys import SecretKey, make_public_key
+from ciphermote.base.errors import Error, FrameError
+from ciphermote.formats import seal as sb
+from ciphermote.formats.frames import FrameReader, adapt, read_sets
+from ciphermote.owner.encryption import device_residues
+from ciphermote.owner.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from seal_owner import SealOwner
+
+from golden import device as golden
 
 KEY_ID = 0x0123456789ABCDEF
 BATCH, COEFFICIENTS = 1, 2

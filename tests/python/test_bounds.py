@@ -26,15 +26,15 @@ from ciphermote import (
     compute,
     encrypt,
 )
-from ciphermote.adapter import adapt, read_set
-from ciphermote.bounds import Known, KnownSum, Readings, check_room
-from ciphermote.choices import EngineName
-from ciphermote.declaration import Declaration, split
-from ciphermote.errors import Error, FrameError, ParameterError, ValueRangeError
-from ciphermote.keys import KeyStore
-from ciphermote.labels import attach, detach
+from ciphermote.base.errors import Error, FrameError, ParameterError, ValueRangeError
+from ciphermote.evaluate.engine_names import EngineName
+from ciphermote.formats.declaration import Declaration, split
+from ciphermote.formats.frames import adapt, read_set
+from ciphermote.formats.labels import attach, detach
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import BUILTIN, by_name
-from ciphermote.uncertainty import DEVIATIONS, Uncertainty
+from ciphermote.parameters.bounds import Known, KnownSum, Readings, check_room
+from ciphermote.parameters.uncertainty import DEVIATIONS, Uncertainty
 
 SET = by_name("n4096_q26x3_p27")
 T = 40961

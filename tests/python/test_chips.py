@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote.link import LinkError
+from link import LinkError
 from local_devices import ProcessDevice
 from test_ports import frames_of, make, write_headers
 

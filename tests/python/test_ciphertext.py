@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from ciphermote import Ciphertext, Evaluator, Owner, encrypt
 from ciphermote import _evaluator as native
-from ciphermote.adapter import read_stated_set
-from ciphermote.declaration import split
-from ciphermote.encryption import Xof
-from ciphermote.framing import HEADER_BYTES
+from ciphermote.formats.declaration import split
+from ciphermote.formats.frames import read_stated_set
+from ciphermote.formats.framing import HEADER_BYTES
+from ciphermote.owner.encryption import Xof
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
 SET = by_name("n4096_q26x3_p27")
@@ -27,7 +27,7 @@ def owner() -> Owner:
 
 def frames_apart(data: bytes) -> list[bytes]:
     """One behind the other, without the declaration."""
-    from ciphermote.adapter import parse_frame
+    from ciphermote.formats.frames import parse_frame
 
     _, rest = split(data)
     frames = []

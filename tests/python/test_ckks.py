@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
-from ciphermote import _core, ckks
-from ciphermote import seal_bytes as sb
-from ciphermote.core import core_params
-from ciphermote.errors import FrameError, MismatchError, ParameterError, ValueRangeError
-from ciphermote.keys import SecretKey
+from ciphermote import _core
+from ciphermote.base.errors import FrameError, MismatchError, ParameterError, ValueRangeError
+from ciphermote.formats import seal as sb
+from ciphermote.owner import ckks
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import by_name
+from ciphermote.parameters.native import core_params
 from seal_owner import SCALE, SealOwner
 
 PARMS = by_name("n4096_q26x3_p27")

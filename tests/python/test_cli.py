@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import __version__, cli
-from ciphermote.adapter import adapt
 from ciphermote.cli import app
-from ciphermote.core import core_params
-from ciphermote.engine.seal import SealEngine
-from ciphermote.keys import GALOIS_FILE, SECRET_FILE, KeyStore
-from ciphermote.linear_model import LinearModel
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.seal import SealEngine
+from ciphermote.formats.frames import adapt
+from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.owner.key_store import SECRET_FILE, KeyStore
+from ciphermote.owner.provisioning import parse_blob, to_blob
 from ciphermote.parameters import by_name
-from ciphermote.provision import parse_blob, to_blob
+from ciphermote.parameters.native import core_params
 from seal_owner import SealOwner
 from sensor import CHACHA20, SHAKE256, Sensor, split
 from typer.testing import CliRunner

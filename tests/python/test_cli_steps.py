@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import Owner, encrypt
+from ciphermote.base.errors import ValueRangeError
 from ciphermote.cli import app
-from ciphermote.errors import ValueRangeError
-from ciphermote.labels import detach
-from ciphermote.linear_model import LinearModel
-from ciphermote.values import parse_values
+from ciphermote.cli.numbers_in_files import parse_values
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.formats.labels import detach
 from typer.testing import CliRunner
 
 T = 40961

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ciphermote.base.errors import ParameterError
 from ciphermote.compact import bounds
 from ciphermote.compact.bounds import Term
 from ciphermote.compact.sets import A10, A16, COMPACT_SETS, B, C, CompactSet, D
-from ciphermote.errors import ParameterError
 from compact_support import Fleet, wrong
 
 TABLE = {"a10": -45.005, "a16": -45.990, "b": -92.877, "c": -135.291, "d": -46.197}

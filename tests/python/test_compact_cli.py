@@ -266,6 +266,6 @@ def test_a_sum_becomes_seals(house: Path, run: Run) -> None:
     add_up(run, house)
     said = run("adapt", house / "total.sum", "-o", house / "total.ct", "--parameters", house / "b.seal")
     assert "BFV modulo 65473, set b" in said
-    from ciphermote.labels import detach
+    from ciphermote.formats.labels import detach
 
     assert detach((house / "total.ct").read_bytes())[1] is not None

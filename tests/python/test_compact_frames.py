@@ -7,10 +7,10 @@ import random
 
 import numpy as np
 import pytest
+from ciphermote.base.errors import FrameError, ParameterError
 from ciphermote.compact.frames import CompactReader, Fault, FaultKind, Seen, Window, read_packets, spans
 from ciphermote.compact.keys import GatewayKeys
 from ciphermote.compact.sets import A10, COMPACT_SETS, B
-from ciphermote.errors import FrameError, ParameterError
 from compact_support import Fleet, Memory, read_all
 from hypothesis import given
 from hypothesis import strategies as st

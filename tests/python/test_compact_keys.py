@@ -9,11 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ciphermote.base.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.compact.keys import CompactKeys, GatewayKeys, is_header, lane_key, to_c_header
 from ciphermote.compact.sets import A10, COMPACT_SETS, B, CompactSet, D, compact_set, compact_set_by_id
-from ciphermote.errors import KeyFileError, MismatchError, ParameterError
+from ciphermote.formats.tags import TagKeys
 from ciphermote.parameters import ParameterSet
-from ciphermote.tags import TagKeys
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -237,7 +237,7 @@ def test_a_set_without_a_special_prime_is_another_set() -> None:
 
 
 def test_parameter_files_keep_it() -> None:
-    from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
+    from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 
     fields = parameters_to_dict(D.parameters)
     assert parameters_from_dict(fields, "here") == D.parameters

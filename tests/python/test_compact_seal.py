@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import seal_bytes as sb
+from ciphermote.base.errors import ParameterError
 from ciphermote.compact import bounds, sets
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.seal import (
@@ -21,8 +21,8 @@ from ciphermote.compact.seal import (
 )
 from ciphermote.compact.sets import COMPACT_SETS, CompactSet
 from ciphermote.compact.sums import CompactResult, CompactSum
-from ciphermote.errors import ParameterError
-from ciphermote.labels import detach
+from ciphermote.formats import seal as sb
+from ciphermote.formats.labels import detach
 from compact_support import Fleet
 from numpy.typing import NDArray
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ciphermote import _core, _evaluator
+from ciphermote.base.errors import EngineError, FrameError, MismatchError, ParameterError, ValueRangeError
 from ciphermote.compact import bounds
 from ciphermote.compact.sets import A10, A16, COMPACT_SETS, B, C, CompactSet, D
 from ciphermote.compact.sums import CompactResult, CompactSum, Contributor, composed, decrypt_sum
-from ciphermote.core import core_params
-from ciphermote.errors import EngineError, FrameError, MismatchError, ParameterError, ValueRangeError
+from ciphermote.parameters.native import core_params
 from compact_support import Fleet, sweep
 from hypothesis import given
 from hypothesis import strategies as st

@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 import tenseal.sealapi as seal
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.core import core_params
-from ciphermote.errors import Error, FrameError, ParameterError
-from ciphermote.keys import SecretKey
+from ciphermote.base.errors import Error, FrameError, ParameterError
+from ciphermote.formats import seal as sb
+from ciphermote.formats.device_public_key import read_public_key
+from ciphermote.formats.device_results import device_frames
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet
-from ciphermote.returning import device_frames, read_public_key
+from ciphermote.parameters.native import core_params
 from seal_owner import SealOwner
 from sensor import split
 

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ciphermote.keys import KeyStore
-from ciphermote.linear_model import LinearModel
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
 from demos import report
 from demos.run import KINDS, KindOutcome, Outcome, flash_device

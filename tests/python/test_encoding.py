@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import tenseal.sealapi as seal
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.ckks import encode_reference
-from ciphermote.core import core_params
-from ciphermote.errors import ParameterError, ValueRangeError
+from ciphermote.base.errors import ParameterError, ValueRangeError
+from ciphermote.formats import seal as sb
+from ciphermote.owner.ckks import encode_reference
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters.native import core_params
 from exact import joined
 
 PARAMETERS = by_name("n4096_q26x3_p27")

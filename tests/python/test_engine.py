@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import Owner, Sum, compute, encryption, seal_bytes
+from ciphermote import Owner, Sum, compute
+from ciphermote.base.errors import EngineError, Error, FrameError, ParameterError
 from ciphermote.ciphertext import Ciphertext
-from ciphermote.engine import Engine, open_engine
-from ciphermote.engine import seal as seal_engine
-from ciphermote.engine.seal import SealEngine
-from ciphermote.errors import EngineError, Error, FrameError, ParameterError
-from ciphermote.inference import plan_linear
-from ciphermote.linear_model import LinearModel
+from ciphermote.evaluate import seal as seal_engine
+from ciphermote.evaluate.engine import Engine, open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.evaluate.program import Constant, Program, Step
+from ciphermote.evaluate.seal import SealEngine
+from ciphermote.formats import seal as seal_bytes
+from ciphermote.owner import encryption
 from ciphermote.parameters import by_name, generate
-from ciphermote.program import Constant, Program, Step
 from numpy.typing import NDArray
 from seal_owner import SCALE, SealOwner
 
@@ -228,7 +230,7 @@ def test_a_secret_key_in_place_of_evaluation_keys_is_refused(owner: SealOwner) -
 
 
 def test_the_worker_imports_nothing_that_knows_secret_keys() -> None:
-    source = Path(seal_engine.__file__).with_name("worker.py").read_text(encoding="utf-8")
+    source = Path(seal_engine.__file__).with_name("seal_worker.py").read_text(encoding="utf-8")
     assert "import ciphermote" not in source and "from ciphermote" not in source
 
 

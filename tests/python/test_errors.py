@@ -8,8 +8,8 @@ from pathlib import Path
 
 import ciphermote_testing as testing
 import pytest
-from ciphermote import errors
-from ciphermote.errors import Error
+from ciphermote.base import errors
+from ciphermote.base.errors import Error
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = (ROOT / "core/include/ciphermote/status.h").read_text(encoding="utf-8")

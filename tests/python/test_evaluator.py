@@ -15,13 +15,13 @@ import pytest
 import tenseal.sealapi as sealapi
 from ciphermote import LinearModel, Owner, encrypt
 from ciphermote import _evaluator as ev
-from ciphermote import seal_bytes as sb
+from ciphermote.base.errors import EngineError
 from ciphermote.ciphertext import Ciphertext
-from ciphermote.engine.native import NativeEngine
-from ciphermote.engine.seal import SealEngine
-from ciphermote.errors import EngineError
+from ciphermote.evaluate.native import NativeEngine
+from ciphermote.evaluate.program import Constant, Program, Step
+from ciphermote.evaluate.seal import SealEngine
+from ciphermote.formats import seal as sb
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name, prime_constants
-from ciphermote.program import Constant, Program, Step
 from ciphermote_testing import host_key_sums, host_transform
 from evaluator_support import isas
 from numpy.typing import NDArray

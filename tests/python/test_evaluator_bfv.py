@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
 from ciphermote import _evaluator as ev
-from ciphermote import seal_bytes as sb
-from ciphermote.errors import EngineError
+from ciphermote.base.errors import EngineError
+from ciphermote.formats import seal as sb
 from ciphermote.parameters import BUILTIN, ParameterSet, is_prime
 from evaluator_support import isas
 from numpy.typing import NDArray

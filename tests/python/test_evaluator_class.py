@@ -12,14 +12,21 @@ import numpy as np
 import pytest
 from ciphermote import Ciphertext, Evaluator, Matrix, Mean, Owner, Sum, _owner, compute, encrypt
 from ciphermote import _evaluator as native
-from ciphermote.choices import EngineName
-from ciphermote.errors import EngineError, Error, FrameError, MismatchError, ParameterError, ValueRangeError
-from ciphermote.evaluation_keys import EvaluationKeys
-from ciphermote.evaluator import inner_sum_steps
-from ciphermote.hosted import context_of
-from ciphermote.labels import detach
+from ciphermote.base.errors import (
+    EngineError,
+    Error,
+    FrameError,
+    MismatchError,
+    ParameterError,
+    ValueRangeError,
+)
+from ciphermote.evaluate.engine_names import EngineName
+from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+from ciphermote.evaluate.evaluator import inner_sum_steps
+from ciphermote.evaluate.program import Program, Step
+from ciphermote.formats.labels import detach
 from ciphermote.parameters import by_name, is_prime
-from ciphermote.program import Program, Step
+from ciphermote.parameters.native import context_of
 from numpy.typing import NDArray
 
 SET = by_name("n8192_q26x7_p27")

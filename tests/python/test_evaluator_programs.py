@@ -14,7 +14,7 @@ import pytest
 import tenseal.sealapi as sealapi
 from ciphermote import _evaluator as ev
 from ciphermote import parameters as sets
-from ciphermote import seal_bytes as sb
+from ciphermote.formats import seal as sb
 from ciphermote.parameters import ParameterSet, generate
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st

@@ -12,17 +12,19 @@ from dataclasses import astuple
 from functools import cache
 from itertools import islice
 
-import golden
 import numpy as np
 import pytest
-from ciphermote import Mean, Owner, Sum, _core, adapter, compute, encrypt
+from ciphermote import Mean, Owner, Sum, _core, compute, encrypt
 from ciphermote import _evaluator as ev
-from ciphermote import seal_bytes as sb
-from ciphermote.encryption import Xof
-from ciphermote.errors import EngineError, FrameError, MismatchError
+from ciphermote.base.errors import EngineError, FrameError, MismatchError
+from ciphermote.formats import frames as adapter
+from ciphermote.formats import seal as sb
+from ciphermote.owner.encryption import Xof
 from ciphermote.parameters import is_prime, prime_constants
 from evaluator_support import isas
 from numpy.typing import NDArray
+
+from golden import device as golden
 
 Words = NDArray[np.uint32]
 BLAKE2XB, SHAKE256, CHACHA20 = XOFS = (1, 2, 3)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import LinearModel, MismatchError, Owner, Sum, WeightedSum, compute, encrypt, exact_adviser
-from ciphermote import seal_bytes as sb
+from ciphermote import LinearModel, MismatchError, Owner, Sum, WeightedSum, compute, encrypt
+from ciphermote.base.errors import ParameterError
 from ciphermote.ciphertext import Ciphertext
-from ciphermote.declaration import split
-from ciphermote.errors import ParameterError
-from ciphermote.exact_adviser import ExactAdvice, ExactComputation, advise_exact
-from ciphermote.noise import LARGEST, encryption_sigma
-from ciphermote.parameters import BUILTIN, batches, by_name
-from ciphermote.program import Program, Step
+from ciphermote.evaluate.program import Program, Step
+from ciphermote.formats import seal as sb
+from ciphermote.formats.declaration import split
+from ciphermote.parameters import BUILTIN, batches, by_name, exact_adviser
+from ciphermote.parameters.exact_adviser import ExactAdvice, ExactComputation, advise_exact
+from ciphermote.parameters.noise import LARGEST, encryption_sigma
 from exact import phase
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,11 +11,12 @@ from types import FrameType
 
 import numpy as np
 import pytest
-from ciphermote import _core, framing
-from ciphermote.adapter import FrameReader, FrameSet
-from ciphermote.core import core_params
-from ciphermote.framing import HEADER_BYTES, FrameFinder, Gap
+from ciphermote import _core
+from ciphermote.formats import framing
+from ciphermote.formats.frames import FrameReader, FrameSet
+from ciphermote.formats.framing import HEADER_BYTES, FrameFinder, Gap
 from ciphermote.parameters import ParameterSet, by_name
+from ciphermote.parameters.native import core_params
 from sensor import patched
 
 SMALL = by_name("n1024_q26")

@@ -7,24 +7,22 @@ import hashlib
 import json
 import shutil
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ciphermote_testing as testing
+import generate_vectors
 import numpy as np
 import pytest
 from ciphermote import _core, parameters
-from ciphermote.core import core_params
-from ciphermote.errors import ValueRangeError
+from ciphermote.base.errors import ValueRangeError
 from ciphermote.parameters import ParameterSet
+from ciphermote.parameters.native import core_params
+
+from golden import device as golden
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "python")]
-
-import generate_vectors  # noqa: E402
-import golden  # noqa: E402
 
 SETS = parameters.BUILTIN
 N1024, N4096 = SETS[0], SETS[2]

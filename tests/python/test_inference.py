@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote.errors import Error, ParameterError
-from ciphermote.inference import LinearPlan, plan_linear
-from ciphermote.linear_model import LinearModel
+from ciphermote.base.errors import Error, ParameterError
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import LinearPlan, plan_linear
 from ciphermote.parameters import ParameterSet, by_name, generate
 from numpy.typing import NDArray
 
@@ -416,8 +416,8 @@ ARRAYS = {
 }
 LOAD = """
 import sys
-from ciphermote.errors import ParameterError
-from ciphermote.linear_model import LinearModel
+from ciphermote.base.errors import ParameterError
+from ciphermote.evaluate.linear_model import LinearModel
 try:
     LinearModel.load(sys.argv[1])
 except ParameterError as error:

@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 import tenseal.sealapi as seal
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import adapt
-from ciphermote.core import core_params
-from ciphermote.encryption import device_residues
-from ciphermote.keys import SecretKey, make_public_key
+from ciphermote.formats import seal as sb
+from ciphermote.formats.frames import adapt
+from ciphermote.owner.encryption import device_residues
+from ciphermote.owner.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet
+from ciphermote.parameters.native import core_params
 
 SLOTS_MEASURED = 2**17
 KEY_PAIRS = 8  # an asymmetric error depends a little on the key: 1 % at n = 1024

@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
-from ciphermote import ckks, keys
-from ciphermote import seal_bytes as sb
-from ciphermote.errors import Error, KeyFileError, ParameterError
-from ciphermote.files import lock
-from ciphermote.keys import (
+from ciphermote.base.errors import Error, KeyFileError, ParameterError
+from ciphermote.base.files import lock
+from ciphermote.formats import seal as sb
+from ciphermote.formats.key_directory import (
     GALOIS_FILE,
     MANIFEST_FILE,
     PARAMETERS_FILE,
     PUBLIC_FILE,
     RELIN_FILE,
-    SECRET_FILE,
-    KeyStore,
-    SecretKey,
 )
+from ciphermote.formats.seal import key_id_of
+from ciphermote.owner import ckks, key_store
+from ciphermote.owner.key_store import SECRET_FILE, KeyStore
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 from seal_owner import SealOwner
 
@@ -200,7 +200,7 @@ def test_the_store_is_private_and_its_secret_more_so(store: KeyStore) -> None:
 
 
 def test_the_key_id_is_the_hash_of_the_public_key(store: KeyStore) -> None:
-    assert store.key_id == keys.key_id_of(store.public_bytes(PUBLIC_FILE)) == KeyStore.open(store.path).key_id
+    assert store.key_id == key_id_of(store.public_bytes(PUBLIC_FILE)) == KeyStore.open(store.path).key_id
 
 
 def test_opening_gives_what_was_made(store: KeyStore) -> None:
@@ -228,8 +228,8 @@ def test_a_failure_midway_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyt
             raise OSError(28, "No space left on device")
         real(path, content, mode)
 
-    real = keys.store.write_exclusively
-    monkeypatch.setattr(keys.store, "write_exclusively", full)
+    real = key_store.write_exclusively
+    monkeypatch.setattr(key_store, "write_exclusively", full)
     with pytest.raises(KeyFileError, match="No space left"):
         KeyStore.create(tmp_path / "keys", by_name("n1024_q26"))
     assert list(tmp_path.iterdir()) == []
@@ -387,7 +387,7 @@ def test_progress_counts_the_keys(tmp_path: Path) -> None:
 EXTEND = """
 import sys, time
 from pathlib import Path
-from ciphermote.keys import KeyStore
+from ciphermote.owner.key_store import KeyStore
 keys, step, own, other = sys.argv[1:]
 def wait_for_the_other(done, total):
     Path(own).touch()
@@ -416,7 +416,7 @@ def test_processes_that_extend_the_same_keys_lose_none(tmp_path: Path) -> None:
 
 def test_who_waits_too_long_for_the_keys_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = KeyStore.create(tmp_path / "keys", by_name("n2048_q26_p27"), relin=False)
-    monkeypatch.setattr(keys.store, "_TURN_SECONDS", 0.1)
+    monkeypatch.setattr(key_store, "_TURN_SECONDS", 0.1)
     with (
         lock(made.path / ".lock", 0),
         pytest.raises(KeyFileError, match=r"Another process is adding keys .* wait until it has"),

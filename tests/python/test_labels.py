@@ -14,22 +14,27 @@ from typing import Any
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
-from ciphermote import _core, bfv, ckks, labels
-from ciphermote import seal_bytes as sb
-from ciphermote.adapter import adapt
-from ciphermote.aided import Session, plan_rounds
+from ciphermote import _core
+from ciphermote.base.errors import FrameError, MismatchError
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.cli import app
-from ciphermote.core import core_params
-from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import FrameError, MismatchError
-from ciphermote.inference import plan_linear
-from ciphermote.keys import GALOIS_FILE, PUBLIC_FILE, RELIN_FILE, KeyStore, SecretKey, galois_keys_for_bfv
-from ciphermote.linear_model import LinearModel
+from ciphermote.evaluate.client_aided import Session, plan_rounds
+from ciphermote.evaluate.engine import Engine, open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.evaluate.program import Program, Step
+from ciphermote.formats import labels
+from ciphermote.formats import seal as sb
+from ciphermote.formats.device_results import device_frames
+from ciphermote.formats.evaluation_keys import galois_keys_for_bfv
+from ciphermote.formats.frames import adapt
+from ciphermote.formats.key_directory import GALOIS_FILE, PUBLIC_FILE, RELIN_FILE
+from ciphermote.owner import bfv, ckks
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.provisioning import Provision, parse_blob, provision, to_blob
 from ciphermote.parameters import by_name, generate
-from ciphermote.program import Program, Step
-from ciphermote.provision import Provision, parse_blob, provision, to_blob
-from ciphermote.returning import device_frames
+from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from seal_owner import SCALE, SealOwner
 from sensor import SHAKE256, Sensor

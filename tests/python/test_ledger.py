@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote.adapter import FrameSet, SetHeader, adapt
+from ciphermote.base.errors import KeyFileError, ParameterError, ReplayError
 from ciphermote.cli import app
-from ciphermote.errors import KeyFileError, ParameterError, ReplayError
-from ciphermote.keys import KeyStore
-from ciphermote.ledger import LEDGER_FILE, CounterLedger
+from ciphermote.formats.frames import FrameSet, SetHeader, adapt
+from ciphermote.formats.ledger import LEDGER_FILE, CounterLedger
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import provision
 from ciphermote.parameters import by_name
-from ciphermote.provision import provision
 from sensor import Sensor, split
 from typer.testing import CliRunner
 
@@ -95,7 +95,7 @@ NOW = 1_800_000_000 * 10**9
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """This computer's, in nanoseconds since 1970: the first element."""
     time = [NOW]
-    monkeypatch.setattr("ciphermote.ledger.time.time_ns", lambda: time[0])
+    monkeypatch.setattr("ciphermote.formats.ledger.time.time_ns", lambda: time[0])
     return time
 
 
@@ -256,7 +256,7 @@ def test_what_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_busy_ledger_is_waited_for_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ciphermote.ledger._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("ciphermote.formats.ledger._BUSY_SECONDS", 0.05)
     path = tmp_path / "ledger"
     with CounterLedger(path) as first, CounterLedger(path) as second:
         with (

@@ -12,16 +12,18 @@ from typing import Any
 import ciphermote
 import numpy as np
 import pytest
-from ciphermote import Evaluator, LinearModel, Matrix, Owner, WeightedSum, arguments, ckks, encrypt
-from ciphermote.aided import plan_rounds
+from ciphermote import Evaluator, LinearModel, Matrix, Owner, WeightedSum, encrypt
+from ciphermote.base import arguments
+from ciphermote.base.errors import ValueRangeError
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import compact_set
-from ciphermote.errors import ValueRangeError
-from ciphermote.inference import plan_linear
-from ciphermote.link import DeviceLink
-from ciphermote.network import Network, quantise
+from ciphermote.evaluate.client_aided import plan_rounds
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.evaluate.neural_network import Network, quantise
+from ciphermote.owner import ckks
 from ciphermote.parameters import by_name
+from link import DeviceLink
 
 PACKAGE = Path(ciphermote.__file__).parent
 MASKED = np.ma.array([20, -99, 21], mask=[0, 1, 0])

@@ -26,11 +26,11 @@ from ciphermote import (
 )
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.cli import app
-from ciphermote.declaration import split
-from ciphermote.inference import plan_linear
+from ciphermote.cli.numbers_in_files import parse_values
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.evaluate.program import Program
+from ciphermote.formats.declaration import split
 from ciphermote.parameters import by_name
-from ciphermote.program import Program
-from ciphermote.values import parse_values
 from typer.testing import CliRunner
 
 T = 40961

@@ -12,11 +12,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from ciphermote import _core, _owner, ckks
+from ciphermote import _core, _owner
 from ciphermote import _evaluator as ev
-from ciphermote.core import core_params
-from ciphermote.errors import EngineError, MismatchError
+from ciphermote.base.errors import EngineError, MismatchError
+from ciphermote.owner import ckks
 from ciphermote.parameters import BUILTIN, ParameterSet
+from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from test_evaluator import N, automorphism, back, crt, isas, primes_below, values_of
 

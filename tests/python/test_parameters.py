@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from ciphermote import parameters
-from ciphermote.errors import Error, ParameterError
-from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
+from ciphermote.base.errors import Error, ParameterError
 from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
+from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 
 ROOT = Path(__file__).resolve().parents[2]
 EACH_SET = pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)

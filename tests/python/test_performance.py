@@ -6,16 +6,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
+import generate_performance
+import options  # which that puts in the path: bench/m4/options.py
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import generate_performance  # noqa: E402
-import options  # noqa: E402, which that puts in the path: bench/m4/options.py
 
 FILES = (
     "README.md",

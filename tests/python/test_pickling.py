@@ -29,9 +29,9 @@ from ciphermote import (
     decrypt,
     encrypt,
 )
-from ciphermote.engine import native
-from ciphermote.errors import GatewayError
-from ciphermote.link import LinkError
+from ciphermote.base.errors import GatewayError
+from ciphermote.evaluate import native
+from link import LinkError
 
 MODEL = LinearModel([[0.5, -1.0], [1.0, 0.25]], [0.25, 0.0])
 OWNER = Owner.generate("n4096_q26x3_p27", model=MODEL)

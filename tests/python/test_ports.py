@@ -24,14 +24,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import link as link_module
 import numpy as np
 import pytest
-from ciphermote import adapter, ckks, provision
-from ciphermote import link as link_module
-from ciphermote.bounds import Readings
-from ciphermote.keys import KeyStore
-from ciphermote.link import DeviceLink, LinkError, crc32c
+from ciphermote.formats import frames as adapter
+from ciphermote.owner import ckks
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import BUILTIN, by_name
+from ciphermote.parameters.bounds import Readings
+from link import DeviceLink, LinkError, crc32c
 from local_devices import MicrobitDevice, ProcessDevice, QemuDevice
 
 ROOT = Path(__file__).parents[2]

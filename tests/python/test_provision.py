@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote import _core, ckks
-from ciphermote.adapter import adapt
-from ciphermote.bounds import Readings
-from ciphermote.errors import KeyFileError, ParameterError
-from ciphermote.keys import KeyStore
-from ciphermote.parameters import ParameterSet, by_name, generate
-from ciphermote.provision import (
+from ciphermote import _core
+from ciphermote.base.errors import KeyFileError, ParameterError
+from ciphermote.formats.frames import adapt
+from ciphermote.owner import ckks
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import (
     Identity,
     Provision,
     PublicKeyPrime,
@@ -31,6 +30,8 @@ from ciphermote.provision import (
     to_c_header,
     to_prime_blobs,
 )
+from ciphermote.parameters import ParameterSet, by_name, generate
+from ciphermote.parameters.bounds import Readings
 from sensor import Sensor
 
 PARMS = by_name("n4096_q26x3_p27")

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ciphermote.keys import KeyStore
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import Identity, provision, to_c_header
 from ciphermote.parameters import by_name
-from ciphermote.provision import Identity, provision, to_c_header
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -13,15 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote import adapter, ckks, provision
-from ciphermote.bounds import Readings
-from ciphermote.keys import KeyStore
-from ciphermote.link import DeviceLink, LinkError, crc32c
+from ciphermote.formats import frames as adapter
+from ciphermote.owner import ckks
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import Identity, Provision
 from ciphermote.parameters import by_name
-from ciphermote.provision import Identity, Provision
-from golden_compact import tag
+from ciphermote.parameters.bounds import Readings
+from link import DeviceLink, LinkError, crc32c
 from local_devices import ProcessDevice, QemuDevice
 from test_ports import make, write_headers
+
+from golden.compact import tag
 
 PARMS = by_name("n4096_q26x3_p27")
 IDENTITY = Identity(0x01020304, 5)

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote import Ciphertext, Evaluator, Owner, encrypt, seeded_keys
+from ciphermote import Ciphertext, Evaluator, Owner, encrypt
+from ciphermote.base.errors import EngineError, Error, FrameError, KeyFileError, MismatchError, ParameterError
 from ciphermote.cli import app
-from ciphermote.errors import EngineError, Error, FrameError, KeyFileError, MismatchError, ParameterError
-from ciphermote.evaluation_keys import EvaluationKeys
-from ciphermote.inspection import describe
-from ciphermote.keys import SecretKey
-from ciphermote.keys.making import make_rekey_key
-from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
+from ciphermote.cli.inspection import describe
+from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+from ciphermote.formats import seeded_keys
+from ciphermote.formats.seeded_keys import KeyKind
+from ciphermote.owner.device_keys import DeviceKeys
+from ciphermote.owner.keys import SecretKey, make_rekey_key
+from ciphermote.owner.provisioning import to_c_header
 from ciphermote.parameters import EVALUATOR_SETS, ParameterSet, by_id, by_name, from_primes, generate
-from ciphermote.provision import to_c_header
-from ciphermote.rekeying import DeviceKeys
-from ciphermote.seeded_keys import KeyKind
+from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 

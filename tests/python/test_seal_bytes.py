@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
 import zstandard
-from ciphermote import inspection, seal_bytes
-from ciphermote.errors import Error, FrameError
-from ciphermote.parameters import by_name, generate
-from ciphermote.seal_bytes import (
+from ciphermote.base.errors import Error, FrameError
+from ciphermote.cli import inspection
+from ciphermote.formats import seal as seal_bytes
+from ciphermote.formats.seal import (
     Scheme,
     SealCiphertext,
     SealGaloisKeys,
@@ -45,6 +45,7 @@ from ciphermote.seal_bytes import (
     write_relin_keys,
     write_secret_key,
 )
+from ciphermote.parameters import by_name, generate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seal_owner import SCALE, SealOwner

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote import provision
-from ciphermote.keys import KeyStore
-from ciphermote.link import STATUS_NAMES, DeviceLink, LinkError, crc32c
+from ciphermote.owner import provisioning as provision
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
+from link import STATUS_NAMES, DeviceLink, LinkError, crc32c
 from local_devices import ProcessDevice, QemuDevice
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ import ciphermote_testing as testing
 import numpy as np
 import pytest
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.core import core_params
-from ciphermote.errors import Error
-from ciphermote.keys import SecretKey
+from ciphermote.base.errors import Error
+from ciphermote.formats import seal as sb
+from ciphermote.formats.device_results import device_frames
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
-from ciphermote.returning import device_frames
+from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 
 KEY_ID, COUNTER = 0x0123456789ABCDEF, 77

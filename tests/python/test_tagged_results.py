@@ -12,14 +12,15 @@ import ciphermote_testing as testing
 import numpy as np
 import pytest
 from ciphermote import _core
-from ciphermote import seal_bytes as sb
-from ciphermote.core import core_params
-from ciphermote.errors import Error, FrameError, ParameterError
-from ciphermote.keys import SecretKey
+from ciphermote.base.errors import Error, FrameError, ParameterError
+from ciphermote.formats import seal as sb
+from ciphermote.formats.device_results import ResultTag, device_frames
+from ciphermote.formats.tags import TagKeys
+from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import by_name
-from ciphermote.returning import ResultTag, device_frames
-from ciphermote.tags import TagKeys
-from golden_compact import Window, tagged_frames
+from ciphermote.parameters.native import core_params
+
+from golden.compact import Window, tagged_frames
 
 PARMS = by_name("n1024_q26")
 KEY_ID, T, DEVICE, EPOCH = 0x0123456789ABCDEF, 12289, 0xFEDCBA98, 3

@@ -16,25 +16,27 @@ from typing import Any
 import ciphermote
 import pytest
 import typer
-from ciphermote import LinearModel, Owner, inspection, json_text, number_text, provision
-from ciphermote.cli import app
+from ciphermote import LinearModel, Owner
+from ciphermote.base import json_text, number_text
+from ciphermote.base.errors import Error, KeyFileError, ParameterError, ValueRangeError
+from ciphermote.cli import app, inspection
 from ciphermote.cli.compact import _positions, _weights
+from ciphermote.cli.numbers_in_files import parse_values
 from ciphermote.cli.options import numbers
 from ciphermote.cli.owner import _time
 from ciphermote.cli.owner import _weights as _real_weights
 from ciphermote.compact import keys as compact_keys
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import compact_set
-from ciphermote.errors import Error, KeyFileError, ParameterError, ValueRangeError
 from ciphermote.fleet import results
 from ciphermote.fleet.connections import Connection
 from ciphermote.fleet.device import Waiting
+from ciphermote.formats.key_directory import Manifest
 from ciphermote.gateway import api, operator_api
 from ciphermote.gateway.definitions import JobSpec
-from ciphermote.keys.manifest import Manifest
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.owner import provisioning as provision
 from ciphermote.parameters import by_name
-from ciphermote.values import parse_values
+from ciphermote.parameters.files import parameters_to_dict
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner
 
@@ -246,7 +248,7 @@ def calls(path: Path) -> list[str]:
 def test_json_from_outside_has_one_reader() -> None:
     rows = {"devices.py", "jobs.py", "registry.py", "operator.py", "contributors.py"}
     """The gateway's own, in its database and its objects."""
-    own = {"json_text.py", "worker.py", *rows}
+    own = {"json_text.py", "seal_worker.py", *rows}
     """And the reader itself, and the engine's pipe to its own process."""
     readers = {
         path.name

@@ -13,8 +13,8 @@ import ciphermote_testing as testing
 import numpy as np
 import pytest
 from ciphermote import _core
-from ciphermote.core import core_params
 from ciphermote.parameters import BUILTIN
+from ciphermote.parameters.native import core_params
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN_MODULUS = 12289

@@ -10,13 +10,13 @@ from pathlib import Path
 import ciphermote
 import numpy as np
 import pytest
-from ciphermote import labels
-from ciphermote import seal_bytes as sb
-from ciphermote.bounds import UNKNOWN, Known, KnownSum
-from ciphermote.evaluator import inner_sum_steps
-from ciphermote.noise import Key
+from ciphermote.evaluate.evaluator import inner_sum_steps
+from ciphermote.formats import labels
+from ciphermote.formats import seal as sb
 from ciphermote.parameters import by_name
-from ciphermote.uncertainty import Uncertainty
+from ciphermote.parameters.bounds import UNKNOWN, Known, KnownSum
+from ciphermote.parameters.noise import Key
+from ciphermote.parameters.uncertainty import Uncertainty
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]

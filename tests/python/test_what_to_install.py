@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ciphermote.words import how_to_install
+from ciphermote.base.words import how_to_install
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -66,7 +66,7 @@ def test_the_extras_that_are_named_are_there() -> None:
     [
         ("httpx", "owner", "from ciphermote.cli.owner import _installed\nwith _installed(): pass"),
         ("matplotlib", "owner", "from ciphermote.fleet.plotting import plot\nplot([1], 'a.png')"),
-        ("serial", "serial", "from ciphermote.serial_port import pieces\nnext(pieces('x', 9600))"),
+        ("serial", "serial", "from ciphermote.cli.serial_port import pieces\nnext(pieces('x', 9600))"),
     ],
 )
 def test_what_is_missing_is_installed_from_the_clone(missing: str, extra: str, act: str) -> None:

@@ -11,7 +11,7 @@
  *     ... status = cm_bfv_decrypt(&decryptor); ... // the values are at the arena's start
  *
  * No ciphertext is ever held. For each prime, and each of its tiles, component 1 arrives and then component
- * 0, both in NTT form (ciphermote.returning.device_frames on the gateway orders them so). Residues are
+ * 0, both in NTT form (ciphermote.formats.device_results on the gateway orders them so). Residues are
  * multiplied with the secret as they arrive, and each finished tile is added to sums of a few bytes per
  * coefficient. Every field of a frame is checked before it is used. Any fault ends the decryption with a
  * status and a wiped arena; there is no partial result. The arena is lent from cm_..._expect until the

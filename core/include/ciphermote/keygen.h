@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys made on the device: a secret key that never leaves it, and its public key, exported one tile of one
- * prime at a time. The owner's toolkit reads the public key's frames (ciphermote.returning.read_public_key),
+ * prime at a time. The owner's toolkit reads the public key's frames (ciphermote.formats.device_public_key),
  * and SEAL can use the key.
  */
 #ifndef CIPHERMOTE_KEYGEN_H

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from ciphermote.errors import Error
-from ciphermote.files import write_atomically
-from ciphermote.link import DeviceLink, LinkError
+from ciphermote.base.errors import Error
+from ciphermote.base.files import write_atomically
+from link import DeviceLink, LinkError
 from local_devices import QemuDevice
 from numpy.typing import NDArray
 

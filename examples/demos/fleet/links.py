@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from ciphermote.errors import Error, GatewayError
+from ciphermote.base.errors import Error, GatewayError
 from ciphermote.fleet import Connection, GatewayClient
 
 from demos.fleet.site import Site

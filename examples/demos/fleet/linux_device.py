@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from ciphermote.fleet import FleetDevice
 
 PLAN, READY = "plan.json", "ready"

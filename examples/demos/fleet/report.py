@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from ciphermote.errors import Error
-from ciphermote.results import Row, write_results
+from ciphermote.base.errors import Error
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.rows import Row, write_results
 from demos.fleet.diary import Diary, Key
 
 Kind = Literal["sum", "mean"]

@@ -23,10 +23,10 @@ from pathlib import Path
 from types import FrameType
 
 import numpy as np
+from ciphermote.base.errors import Error
+from ciphermote.base.files import write_exclusively
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import B
-from ciphermote.errors import Error
-from ciphermote.files import write_exclusively
 from ciphermote.fleet import (
     Attachment,
     Computation,
@@ -37,7 +37,7 @@ from ciphermote.fleet import (
     enroll,
     fetch,
 )
-from ciphermote.keys import KeyStore
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
 from numpy.typing import NDArray
 from rich.console import Console

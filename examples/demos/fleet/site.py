@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 
 from demos.fleet.station import SECONDS, Station, wait_until
 

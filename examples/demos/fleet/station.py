@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import paho.mqtt.client as paho
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties

@@ -15,8 +15,8 @@ sys.path += [str(ROOT / "bench" / "avr"), str(ROOT / "ports" / "arduino" / "demo
 
 from arduino import UNO, build_sketch  # noqa: E402
 from boards import UNO_CYCLES, counter_log, open_board, watchdog_jitter  # noqa: E402
-from ciphermote.errors import Error  # noqa: E402
-from ciphermote.link import STATUS_NAMES  # noqa: E402
+from ciphermote.base.errors import Error  # noqa: E402
+from link import STATUS_NAMES  # noqa: E402
 from machine import Machine, MachineError  # noqa: E402
 
 SKETCH = Path(__file__).with_name("fleet_uno.ino")

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from ciphermote.parameters import ParameterSet
-from ciphermote.results import Row, compiler_version, write_results
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, compiler_version, write_results
 
 FREQUENCY = 16_000_000
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "bench" / "avr"), str(ROOT / "examples"), str(ROOT / "ports" / "host")]
+sys.path.insert(0, str(ROOT / "bench" / "avr"))
 
 import demand  # noqa: E402
 import report  # noqa: E402
@@ -29,12 +29,13 @@ from boards import (  # noqa: E402
     run_regions,
     watchdog_jitter,
 )
-from ciphermote import bfv, provision  # noqa: E402
-from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
-from ciphermote.engine import open_engine  # noqa: E402
-from ciphermote.errors import Error  # noqa: E402
-from ciphermote.files import write_exclusively  # noqa: E402
-from ciphermote.keys import KeyStore  # noqa: E402
+from ciphermote.base.errors import Error  # noqa: E402
+from ciphermote.base.files import write_exclusively  # noqa: E402
+from ciphermote.evaluate.engine import open_engine  # noqa: E402
+from ciphermote.formats.frames import FrameSet, read_sets  # noqa: E402
+from ciphermote.owner import bfv  # noqa: E402
+from ciphermote.owner import provisioning as provision  # noqa: E402
+from ciphermote.owner.key_store import KeyStore  # noqa: E402
 from ciphermote.parameters import by_name  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 from airtime import FAST, SLOW, DataRate
+from ciphermote.base.errors import Error
 from ciphermote.compact.frames import spans
-from ciphermote.errors import Error
-from ciphermote.results import Row, compiler_version, write_results
 from meters import TINY_FREQUENCY, Sent
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+
+from bench.rows import Row, compiler_version, write_results
 
 UNO_FREQUENCY = 16_000_000
 READING_BITS = 10

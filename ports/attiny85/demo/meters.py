@@ -10,8 +10,8 @@ from pathlib import Path
 import attiny85
 from arduino import UNO, build_sketch
 from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions, watchdog_jitter
+from ciphermote.base.files import write_exclusively
 from ciphermote.compact.keys import CompactKeys, Enrolment, to_c_header
-from ciphermote.files import write_exclusively
 from machine import MachineError
 
 FLUSH_CYCLES = 2_000_000

@@ -28,11 +28,11 @@ import demand  # noqa: E402
 import lorawan_report as report  # noqa: E402
 import meters  # noqa: E402
 from airtime import FAST, SLOW  # noqa: E402
+from ciphermote.base.errors import Error  # noqa: E402
 from ciphermote.compact.frames import CompactReader, Window  # noqa: E402
 from ciphermote.compact.keys import CompactKeys, GatewayKeys  # noqa: E402
 from ciphermote.compact.sets import B  # noqa: E402
 from ciphermote.compact.sums import CompactResult, CompactSum, decrypt_sum  # noqa: E402
-from ciphermote.errors import Error  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -160,8 +160,8 @@ def full_ciphertext_bytes(day: np.ndarray) -> int:
     """What the same day takes as a whole ciphertext, the smallest that the library has."""
     from tempfile import TemporaryDirectory
 
-    from ciphermote.encryption import encrypt
-    from ciphermote.keys import KeyStore
+    from ciphermote.owner.encryption import encrypt
+    from ciphermote.owner.key_store import KeyStore
     from ciphermote.parameters import by_name
 
     with TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from ciphermote import __version__
+from ciphermote.base.errors import Error
 from ciphermote.cli import (
     adapt,
     add,
@@ -35,7 +36,6 @@ from ciphermote.cli import (
 )
 from ciphermote.cli.ascii_numbers import take_ascii_numbers
 from ciphermote.cli.console import fail
-from ciphermote.errors import Error
 
 
 class _SentencesOnly(TyperGroup):

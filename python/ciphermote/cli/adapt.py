@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote.base.errors import FrameError
 from ciphermote.cli.console import note
 from ciphermote.cli.files import ciphertext_of
 from ciphermote.cli.options import KeysArgument
@@ -20,10 +21,9 @@ from ciphermote.cli.readings import (
     sets_of,
     take_in,
 )
-from ciphermote.errors import FrameError
 
 if TYPE_CHECKING:
-    from ciphermote.adapter import FrameReader, FrameSet
+    from ciphermote.formats.frames import FrameReader, FrameSet
 
 
 def adapt(
@@ -85,10 +85,10 @@ def adapt(
         ciphermote adapt keys-public frames.bin -o reading.ct
         ciphermote adapt keys-public --port /dev/ttyUSB0 -o reading.ct
     """
-    from ciphermote.adapter import FrameReader
-    from ciphermote.keys import KeyStore
-    from ciphermote.ledger import LEDGER_FILE, check_device
-    from ciphermote.seal_bytes import write_ciphertext
+    from ciphermote.formats.frames import FrameReader
+    from ciphermote.formats.ledger import LEDGER_FILE, check_device
+    from ciphermote.formats.seal import write_ciphertext
+    from ciphermote.owner.key_store import KeyStore
 
     check_device(device)
     store = KeyStore.open(keys)
@@ -132,7 +132,7 @@ def adapt(
 
 def _listen(port: str, baud: int, reader: FrameReader, count: int) -> list[FrameSet]:
     """The first whole readings that come from a serial port; what else comes is told."""
-    from ciphermote.serial_port import pieces
+    from ciphermote.cli.serial_port import pieces
 
     sets: list[FrameSet] = []
     for piece in pieces(port, baud):

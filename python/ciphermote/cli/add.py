@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.base.errors import ParameterError, about
+from ciphermote.base.words import count_of
 from ciphermote.cli.console import say
 from ciphermote.cli.files import (
     check_not_given,
@@ -20,8 +22,6 @@ from ciphermote.cli.files import (
     write,
 )
 from ciphermote.cli.options import BareOption, EngineOption, ModulusOption, SetOption
-from ciphermote.errors import ParameterError, about
-from ciphermote.words import count_of
 
 
 def add(
@@ -50,7 +50,7 @@ def add(
         ciphermote add readings/*.ct -o total.ct
     """
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.evaluation_keys import EvaluationKeys
+    from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 
     with about(ciphertexts[0]):
         of = parameter_set(params) if params else None

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ciphermote.adviser import Advice, Computation
-from ciphermote.adviser import advise as advise_real
+from ciphermote.base.errors import ParameterError
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.options import KeyKind
-from ciphermote.errors import ParameterError
-from ciphermote.exact_adviser import ExactAdvice, ExactComputation, advise_exact
-from ciphermote.noise import Key
+from ciphermote.parameters.adviser import Advice, Computation
+from ciphermote.parameters.adviser import advise as advise_real
+from ciphermote.parameters.exact_adviser import ExactAdvice, ExactComputation, advise_exact
+from ciphermote.parameters.noise import Key
 
 
 def advise(

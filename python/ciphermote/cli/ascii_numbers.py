@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from ciphermote import number_text
+from ciphermote.base import number_text
 
 _READERS: dict[type, tuple[str, Callable[[str], float]]] = {
     int: ("whole number", number_text.integer),

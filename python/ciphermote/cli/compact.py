@@ -14,12 +14,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ciphermote import number_text
+from ciphermote.base import number_text
+from ciphermote.base.errors import Error, KeyFileError, ParameterError, about
+from ciphermote.base.files import MOST_FRAMES_BYTES, lock
+from ciphermote.base.words import count_of
 from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import FileKind, check_target, read, write
-from ciphermote.errors import Error, KeyFileError, ParameterError, about
-from ciphermote.files import MOST_FRAMES_BYTES, lock
-from ciphermote.words import count_of
 
 if TYPE_CHECKING:
     from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
@@ -484,7 +484,7 @@ def _turn(seen: Path | None) -> Iterator[None]:
 
 
 def _read_contributors(path: Path) -> list[Contributor]:
-    from ciphermote import json_text
+    from ciphermote.base import json_text
     from ciphermote.compact.bounds import LARGEST_WEIGHT
     from ciphermote.compact.sums import Contributor
 
@@ -506,14 +506,14 @@ def _read_contributors(path: Path) -> list[Contributor]:
 
 
 def _listed(path: Path) -> Any:
-    from ciphermote import json_text
+    from ciphermote.base import json_text
 
     content = json_text.parse(read(path))
     return content["contributors"] if isinstance(content, dict) else content
 
 
 def _read_seen(path: Path | None, key_id: int) -> dict[int, Seen]:
-    from ciphermote import json_text
+    from ciphermote.base import json_text
     from ciphermote.compact.frames import Seen
 
     if path is None or not path.exists():

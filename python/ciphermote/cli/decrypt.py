@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ciphermote.base.errors import ParameterError, about
+from ciphermote.base.words import scale_name
 from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import read_ciphertext
 from ciphermote.cli.options import (
@@ -22,14 +24,12 @@ from ciphermote.cli.options import (
     SignedOption,
     places_of,
 )
-from ciphermote.errors import ParameterError, about
-from ciphermote.words import scale_name
 
 if TYPE_CHECKING:
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.decryption import Decrypted
-    from ciphermote.keys import SecretKey
-    from ciphermote.linear_model import LinearModel
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.owner.decryption import Decrypted
+    from ciphermote.owner.keys import SecretKey
 
 
 def decrypt(
@@ -71,9 +71,9 @@ def decrypt(
         ciphermote decrypt keys score.ct --model model.json
     """
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.decryption import decrypt_with_errors
-    from ciphermote.keys import KeyStore
-    from ciphermote.linear_model import LinearModel
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.owner.decryption import decrypt_with_errors
+    from ciphermote.owner.key_store import KeyStore
 
     if model is not None and complex_slots:
         raise ParameterError("A model's scores are real numbers: leave --complex or --model out.")
@@ -111,13 +111,13 @@ def decrypt(
 
 
 def _rounded(value: float, error: float | None) -> str:
-    from ciphermote.words import rounded
+    from ciphermote.base.words import rounded
 
     return rounded(value, math.nan if error is None else error)
 
 
 def _off(error: float | None, found: Decrypted) -> str:
-    from ciphermote.words import error_text
+    from ciphermote.base.words import error_text
 
     return error_text(math.nan if error is None else error, found.why_unknown)
 

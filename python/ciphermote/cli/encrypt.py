@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote.base.errors import about
+from ciphermote.base.words import count_of
 from ciphermote.cli.console import say, warnings_as_notes
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
-from ciphermote.errors import about
-from ciphermote.words import count_of
 
 if TYPE_CHECKING:
-    from ciphermote.keys import SecretKey
+    from ciphermote.owner.keys import SecretKey
 
 
 class Xof(StrEnum):
@@ -28,7 +28,7 @@ class Xof(StrEnum):
 
 
 def _are_frames(data: bytes) -> bool:
-    from ciphermote.ciphertexts import are_frames
+    from ciphermote.formats.framing import are_frames
 
     return are_frames(data)
 
@@ -92,9 +92,9 @@ def encrypt(
     """
     import numpy as np
 
-    from ciphermote import encryption
-    from ciphermote.keys import KeyStore
-    from ciphermote.values import name_of, read_values
+    from ciphermote.cli.numbers_in_files import name_of, read_values
+    from ciphermote.owner import encryption
+    from ciphermote.owner.key_store import KeyStore
 
     check_target(output, _FRAMES)
     store = KeyStore.open(keys)

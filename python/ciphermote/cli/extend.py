@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.base.errors import ParameterError
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.options import (
     ConjugationOption,
@@ -18,7 +19,6 @@ from ciphermote.cli.options import (
     steps_of,
 )
 from ciphermote.cli.precision import say_precision
-from ciphermote.errors import ParameterError
 
 
 def extend(
@@ -53,7 +53,7 @@ def extend(
 
         ciphermote extend keys --rotations 1,2,4 --public-to keys-public-2
     """
-    from ciphermote.keys import KeyStore, refuse_occupied
+    from ciphermote.owner.key_store import KeyStore, refuse_occupied
 
     store = KeyStore.open(keys)
     steps = [*numbers(rotations, "--rotations"), *steps_of(model, store.parameters)]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ciphermote import json_text
-from ciphermote.errors import FrameError, KeyFileError, ParameterError
-from ciphermote.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
-from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.base import json_text
+from ciphermote.base.errors import FrameError, KeyFileError, ParameterError
+from ciphermote.base.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
 from ciphermote.parameters import ParameterSet, by_name
+from ciphermote.parameters.files import parameters_from_dict
 
 
 def read(path: Path, most: int = MOST_OBJECT_BYTES) -> bytes:
@@ -23,7 +23,7 @@ def read(path: Path, most: int = MOST_OBJECT_BYTES) -> bytes:
 
 
 def read_ciphertext(path: Path) -> bytes:
-    from ciphermote.framing import MAGIC
+    from ciphermote.formats.framing import MAGIC
 
     if path.is_dir():
         raise FrameError(f"{path} is a directory: give its files, {path}/*.ct (to `decrypt`, one of them).")
@@ -61,8 +61,8 @@ def ciphertext_of(parameters: ParameterSet) -> FileKind:
     """Ciphertexts with a label, and bare ones of these parameters."""
 
     def has(data: bytes) -> bool:
-        from ciphermote.labels import Kind, detach
-        from ciphermote.seal_bytes import read_ciphertext
+        from ciphermote.formats.labels import Kind, detach
+        from ciphermote.formats.seal import read_ciphertext
 
         try:
             _, label = detach(data)
@@ -90,7 +90,7 @@ def write(path: Path, content: bytes, kind: FileKind, *, secret: bool = False) -
 def check_target(path: Path, kind: FileKind) -> None:
     """KeyFileError unless a file of this kind may be written to path: not among keys, and in place of nothing
     but such a file. A pipe or a device would be replaced by an ordinary file."""
-    from ciphermote.keys import holds_keys
+    from ciphermote.owner.key_store import holds_keys
 
     if holds_keys(path.parent):
         raise KeyFileError(

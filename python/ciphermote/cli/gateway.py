@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.base.errors import ParameterError
 from ciphermote.cli.console import fail, say
-from ciphermote.errors import ParameterError
 
 gateway = typer.Typer(
     no_args_is_help=True,

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.base.errors import Error, ParameterError, about
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import check_not_given, check_target, ciphertext_of, read_ciphertext, write
 from ciphermote.cli.options import BareOption, EngineOption, KeysArgument, ModulusOption
-from ciphermote.errors import Error, ParameterError, about
 
 
 def infer(
@@ -60,10 +60,11 @@ def infer(
             --feature-bound 100
     """
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.evaluation_keys import EvaluationKeys
-    from ciphermote.inference import check_feature_bound
-    from ciphermote.keys import GALOIS_FILE, KeyStore
-    from ciphermote.linear_model import LinearModel
+    from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.evaluate.linear_plans import check_feature_bound
+    from ciphermote.formats.key_directory import GALOIS_FILE
+    from ciphermote.owner.key_store import KeyStore
 
     bound = None if feature_bound is None else check_feature_bound(feature_bound)
     store = KeyStore.open(keys)

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ciphermote.base.errors import about
 from ciphermote.cli.console import add_row
 from ciphermote.cli.files import parameter_set
 from ciphermote.cli.options import SetOption
-from ciphermote.errors import about
 
 
 def inspect(
@@ -29,7 +29,7 @@ def inspect(
 
         ciphermote inspect frames.bin
     """
-    from ciphermote.inspection import describe
+    from ciphermote.cli.inspection import describe
 
     parameters = parameter_set(params) if params else None
     with about(path):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ciphermote.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
+from ciphermote.base.errors import ParameterError
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import parameter_set, read
 from ciphermote.cli.options import (
@@ -20,8 +20,8 @@ from ciphermote.cli.options import (
     steps_of,
 )
 from ciphermote.cli.precision import WANTED_DIGITS, say_precision
-from ciphermote.errors import ParameterError
 from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
+from ciphermote.parameters.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 
 
 def keygen(
@@ -79,7 +79,8 @@ def keygen(
 
         ciphermote keygen keys-wide --largest 5000 --summed 10000
     """
-    from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
+    from ciphermote.owner.key_store import KeyStore, refuse_occupied
+    from ciphermote.owner.keys import SecretKey
 
     readings = Readings(largest, summed)
     parameters = parameter_set(params) if params else _smallest_set(readings)

@@ -16,11 +16,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ciphermote.base.errors import Error, KeyFileError, ParameterError
+from ciphermote.base.number_text import is_natural
+from ciphermote.base.words import how_to_install
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.files import FileKind, check_target, read, write
-from ciphermote.errors import Error, KeyFileError, ParameterError
-from ciphermote.number_text import is_natural
-from ciphermote.words import how_to_install
 
 if TYPE_CHECKING:
     from ciphermote.gateway.operator_client import OperatorClient

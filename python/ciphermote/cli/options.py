@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ciphermote import number_text
-from ciphermote.choices import EngineName
-from ciphermote.errors import ParameterError
+from ciphermote.base import number_text
+from ciphermote.base.errors import ParameterError
+from ciphermote.evaluate.engine_names import EngineName
 from ciphermote.parameters import ParameterSet
 
 if TYPE_CHECKING:
-    from ciphermote.bfv import Places
+    from ciphermote.owner.bfv import Places
 
 KeysArgument = Annotated[
     Path, typer.Argument(metavar="KEYS", help="A directory of keys, made by `ciphermote keygen`.")
@@ -118,7 +118,7 @@ def steps_of(model: Path | None, parameters: ParameterSet) -> tuple[int, ...]:
     """The rotations that a model's scores take; none without a model."""
     if model is None:
         return ()
-    from ciphermote.inference import rotation_steps
-    from ciphermote.linear_model import LinearModel
+    from ciphermote.evaluate.linear_model import LinearModel
+    from ciphermote.evaluate.linear_plans import rotation_steps
 
     return rotation_steps(LinearModel.load(model), parameters)

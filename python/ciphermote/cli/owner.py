@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from ciphermote import json_text, number_text
+from ciphermote.base import json_text, number_text
+from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
+from ciphermote.base.words import count_of, how_to_install
 from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, SignedOption, numbers, places_of
-from ciphermote.errors import GatewayError, KeyFileError, ParameterError
-from ciphermote.words import count_of, how_to_install
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, FleetProgress, GatewayClient, LeftOut
@@ -208,7 +208,7 @@ def attach(
     with _installed():
         from ciphermote.fleet import attach as attach_keys
     from ciphermote.cli.precision import say_precision
-    from ciphermote.keys import KeyStore
+    from ciphermote.owner.key_store import KeyStore
 
     found = attach_keys(
         keys,
@@ -791,6 +791,7 @@ def decrypt(
         ciphermote owner decrypt keys results --plot results.png
     """
     with _installed():
+        from ciphermote.evaluate.linear_model import LinearModel
         from ciphermote.fleet import Attachment, attached, find
         from ciphermote.fleet import decrypt as decrypt_result
         from ciphermote.fleet import read as read_result
@@ -798,8 +799,7 @@ def decrypt(
         from ciphermote.fleet.plotting import plot as draw
         from ciphermote.fleet.reading import COLUMNS
         from ciphermote.fleet.reading import table as rows_of
-        from ciphermote.keys import KeyStore
-        from ciphermote.linear_model import LinearModel
+        from ciphermote.owner.key_store import KeyStore
     loaded = load_keys(keys)
     secret = loaded.secret() if isinstance(loaded, KeyStore) else loaded
     given = None if model is None else LinearModel.load(model)
@@ -907,8 +907,8 @@ def _computation(
     *,
     leave_out_damaged: bool,
 ) -> Computation:
+    from ciphermote.evaluate.linear_model import LinearModel
     from ciphermote.fleet import Computation
-    from ciphermote.linear_model import LinearModel
 
     _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, bool(weights))
     _check_belongs("--model FILE", KindName.LINEAR, kind, model is not None)

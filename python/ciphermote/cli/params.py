@@ -12,22 +12,21 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from ciphermote import json_text
+from ciphermote.base import json_text
+from ciphermote.base.errors import Error, ParameterError
 from ciphermote.cli.console import add_row
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import numbers
-from ciphermote.errors import Error, ParameterError
-from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import (
     BUILTIN,
     EVALUATOR_SETS,
     SECURITY_BOUNDS,
     ParameterSet,
-    c_header,
     from_primes,
     generate,
-    is_c_header,
 )
+from ciphermote.parameters.c_source import c_header, is_c_header
+from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 
 
 def _is_set(data: bytes) -> bool:

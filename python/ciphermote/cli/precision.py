@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from ciphermote.bounds import Readings, room
 from ciphermote.cli.console import note, say
-from ciphermote.keys import KeyPair
-from ciphermote.noise import Key
+from ciphermote.owner.key_store import KeyPair
 from ciphermote.parameters import ParameterSet
+from ciphermote.parameters.bounds import Readings, room
+from ciphermote.parameters.noise import Key
 
 WANTED_DIGITS = 3
 _KEYS: tuple[tuple[Key, str], ...] = (("asymmetric", "public"), ("symmetric", "secret"))

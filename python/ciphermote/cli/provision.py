@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from ciphermote.base.errors import KeyFileError, ParameterError
 from ciphermote.cli.console import say
 from ciphermote.cli.files import REKEY_KEY, FileKind, check_target, write
 from ciphermote.cli.options import KeysArgument
-from ciphermote.errors import KeyFileError, ParameterError
 
 
 class BlobFormat(StrEnum):
@@ -32,7 +32,7 @@ class DeviceKey(StrEnum):
 
 
 def _is_provision(data: bytes) -> bool:
-    from ciphermote.provision import is_blob, is_header
+    from ciphermote.owner.provisioning import is_blob, is_header
 
     return is_blob(data) or is_header(data)
 
@@ -108,9 +108,9 @@ def provision(
     """
     from dataclasses import replace
 
-    from ciphermote import provision as p
-    from ciphermote.keys import KeyStore
-    from ciphermote.rekeying import DeviceKeys
+    from ciphermote.owner import provisioning as p
+    from ciphermote.owner.device_keys import DeviceKeys
+    from ciphermote.owner.key_store import KeyStore
 
     if log2_scale is not None and form is not BlobFormat.HEADER:
         raise ParameterError("--log2-scale is for --format header: blobs hold no scale.")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote.base.errors import FrameError, about
+from ciphermote.base.files import MOST_FRAMES_BYTES, sync_directory
+from ciphermote.base.words import count_of
 from ciphermote.cli.console import note, say
 from ciphermote.cli.files import FileKind, read, write
-from ciphermote.errors import FrameError, about
-from ciphermote.files import MOST_FRAMES_BYTES, sync_directory
 from ciphermote.parameters import ParameterSet
-from ciphermote.words import count_of
 
 if TYPE_CHECKING:
-    from ciphermote.adapter import FrameSet
+    from ciphermote.formats.frames import FrameSet
 
 OutputOption = Annotated[
     Path,
@@ -52,7 +52,7 @@ def sets_of(
 ) -> list[FrameSet]:
     """The readings in these files. largest: the bound of those that declare none. FrameError, which names the
     files."""
-    from ciphermote.adapter import read_sets
+    from ciphermote.formats.frames import read_sets
 
     pieces = (read(path, MOST_FRAMES_BYTES) for path in files)
     with about(", ".join(map(str, files))):
@@ -87,7 +87,7 @@ def take_in(
 ) -> None:
     """Write the content of each reading and say so; the ledger notes them once all are on the disk. One goes
     to the file `to`, several to files in this directory, whose names begin with the prefix. ReplayError."""
-    from ciphermote.ledger import CounterLedger
+    from ciphermote.formats.ledger import CounterLedger
 
     names = [f"{prefix}reading{found.header.counter}.ct" for found in sets]
     before = 0
@@ -112,7 +112,7 @@ def take_in(
 
 
 def _describe(frames: FrameSet) -> str:
-    from ciphermote.adapter import XOF_NAMES
+    from ciphermote.formats.frames import XOF_NAMES
 
     head = frames.header
     kind = "asymmetric" if head.xof == 0 else f"symmetric ({XOF_NAMES[head.xof]} seed)"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote.base.errors import about
+from ciphermote.base.files import MOST_FRAMES_BYTES
 from ciphermote.cli.files import ciphertext_of, read
 from ciphermote.cli.options import KeysArgument, ModulusOption
 from ciphermote.cli.readings import (
@@ -19,11 +21,9 @@ from ciphermote.cli.readings import (
     sets_of,
     take_in,
 )
-from ciphermote.errors import about
-from ciphermote.files import MOST_FRAMES_BYTES
 
 if TYPE_CHECKING:
-    from ciphermote.adapter import FrameSet
+    from ciphermote.formats.frames import FrameSet
 
 
 def rekey(
@@ -63,12 +63,12 @@ def rekey(
 
         ciphermote rekey keys-public device7.rekey device7.bin -o reading7.ct
     """
-    from ciphermote.adapter import stated_header
     from ciphermote.ciphertext import Ciphertext
-    from ciphermote.evaluation_keys import EvaluationKeys
-    from ciphermote.evaluator import Evaluator
-    from ciphermote.keys import KeyStore
-    from ciphermote.ledger import LEDGER_FILE, check_device
+    from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+    from ciphermote.evaluate.evaluator import Evaluator
+    from ciphermote.formats.frames import stated_header
+    from ciphermote.formats.ledger import LEDGER_FILE, check_device
+    from ciphermote.owner.key_store import KeyStore
 
     check_device(device)
     store = KeyStore.open(keys)

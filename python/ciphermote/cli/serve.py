@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ciphermote import number_text
+from ciphermote.base import number_text
+from ciphermote.base.errors import ParameterError
+from ciphermote.base.words import how_to_install
 from ciphermote.cli.console import say
-from ciphermote.errors import ParameterError
-from ciphermote.words import how_to_install
 
 
 def serve(

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ciphermote import arguments
+from ciphermote.base import arguments
+from ciphermote.base.errors import ParameterError
 from ciphermote.compact import bounds
 from ciphermote.compact.bounds import LARGEST_WEIGHT
 from ciphermote.compact.sets import COMPACT_SETS, OVERHEAD_BYTES, CompactSet
-from ciphermote.errors import ParameterError
 
 MOST_WINDOWS = 1 << 20
 QUANTUM_BITS = {1024: 20, 2048: 40}

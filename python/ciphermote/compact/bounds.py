@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ciphermote.base.errors import ParameterError
 from ciphermote.compact.sets import CompactSet
-from ciphermote.errors import ParameterError
 
 ETA = 21
 """Coin pairs of a coefficient's noise."""

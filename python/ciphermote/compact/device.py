@@ -13,10 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ciphermote import _core, arguments
+from ciphermote import _core
+from ciphermote.base import arguments
+from ciphermote.base.errors import ValueRangeError
+from ciphermote.base.forks import Opener
 from ciphermote.compact.keys import CompactKeys, Enrolment
-from ciphermote.errors import ValueRangeError
-from ciphermote.opener import Opener
 
 NEW_WINDOW = 2**64 - 1
 

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
+from ciphermote.base.errors import Error, FrameError, ParameterError
 from ciphermote.compact.keys import GatewayEntry, GatewayKeys
 from ciphermote.compact.sets import CompactSet
-from ciphermote.errors import Error, FrameError, ParameterError
 
 _HALF = 1 << 32
 _REMEMBERED = 1024

@@ -38,16 +38,16 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from ciphermote import _owner, arguments
+from ciphermote import _owner
+from ciphermote.base import arguments
+from ciphermote.base.errors import KeyFileError, MismatchError, ParameterError
+from ciphermote.base.files import lock, write_atomically, write_exclusively
+from ciphermote.base.secret_files import read_secret_file
 from ciphermote.compact.sets import CompactSet, compact_set_by_id
-from ciphermote.errors import KeyFileError, MismatchError, ParameterError
-from ciphermote.files import lock, write_atomically, write_exclusively
-from ciphermote.hosted import context_of
-from ciphermote.keys import SecretKey
-from ciphermote.keys.making import SEED_BYTES
-from ciphermote.keys.store import read_secret_file
-from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret, tag_key_lines
-from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
+from ciphermote.formats.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
+from ciphermote.owner.keys import SEED_BYTES, SecretKey
+from ciphermote.owner.provisioning import FLASH_LINES, byte_rows, new_device_secret, tag_key_lines
+from ciphermote.parameters.native import context_of
 
 MATERIAL_BYTES = 144
 MOST_ENROLMENTS = 1 << 18

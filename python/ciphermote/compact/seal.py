@@ -9,11 +9,11 @@ made for hold 2^-40 all the same, but for set d: up to MOST_SEAL_ADDS_OF_D of it
 
 from __future__ import annotations
 
-from ciphermote import seal_bytes as sb
+from ciphermote.base.errors import ParameterError
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sets import CompactSet
 from ciphermote.compact.sums import CompactResult, CompactSum
-from ciphermote.errors import ParameterError
+from ciphermote.formats import seal as sb
 
 MOST_SEAL_ADDS_OF_D = 6840
 

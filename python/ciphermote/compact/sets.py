@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from ciphermote.errors import ParameterError
+from ciphermote.base.errors import ParameterError
 from ciphermote.parameters import ParameterSet
 
 OVERHEAD_BYTES = 35

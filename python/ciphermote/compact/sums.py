@@ -40,13 +40,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core, _evaluator, _owner, arguments
+from ciphermote import _core, _evaluator, _owner
+from ciphermote.base import arguments
+from ciphermote.base.errors import FrameError, MismatchError, ParameterError
 from ciphermote.compact import bounds
 from ciphermote.compact.frames import Window, check_positions, spans
 from ciphermote.compact.keys import CompactKeys, lane_key
 from ciphermote.compact.sets import CompactSet, compact_set_by_id
-from ciphermote.errors import FrameError, MismatchError, ParameterError
-from ciphermote.hosted import context_of
+from ciphermote.parameters.native import context_of
 
 _MAGIC = b"CMCR"
 _VERSION = 1

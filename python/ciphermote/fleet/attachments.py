@@ -18,16 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ciphermote import json_text
+from ciphermote.base import json_text
+from ciphermote.base.errors import KeyFileError, MismatchError, ParameterError
+from ciphermote.base.files import lock, read_bounded, sync_directory, write_atomically
+from ciphermote.base.secret_files import read_secret_file
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.errors import KeyFileError, MismatchError, ParameterError
-from ciphermote.files import lock, read_bounded, sync_directory, write_atomically
+from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.client import GatewayClient
-from ciphermote.keys import KeyStore
-from ciphermote.keys.manifest import GALOIS_FILE, RELIN_FILE
-from ciphermote.keys.store import read_secret_file
-from ciphermote.linear_model import LinearModel
-from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.formats.key_directory import GALOIS_FILE, RELIN_FILE
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.parameters.files import parameters_to_dict
 
 SUFFIX = ".fleets"
 ATTACHMENT_FILE = "attachment.json"

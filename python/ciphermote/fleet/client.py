@@ -17,10 +17,12 @@ from typing import Any, Literal, Self
 
 import httpx
 
-from ciphermote import json_text, labels, number_text, seeded_keys
-from ciphermote.errors import FrameError, GatewayError, KeyFileError, MismatchError, ParameterError
-from ciphermote.opener import Opener
-from ciphermote.tags import TagKeys
+from ciphermote.base import json_text
+from ciphermote.base.errors import FrameError, GatewayError, MismatchError, ParameterError
+from ciphermote.base.forks import Opener
+from ciphermote.formats import labels, seeded_keys
+from ciphermote.formats.tags import TagKeys
+from ciphermote.rest.http import checked_token, checked_url, refusal_of
 
 Kind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
 KINDS: tuple[Kind, ...] = ("sum", "mean", "variance", "weighted-sum", "linear")
@@ -30,7 +32,6 @@ OVER = ("done", "failed", "cancelled")
 _OCTETS = {"Content-Type": "application/octet-stream"}
 _SECONDS = 60.0
 _UPLOAD_SECONDS = 600.0
-_LONGEST_SENTENCE = 600
 _NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _KEYS = {
     "relin": (labels.Kind.RELIN_KEYS, seeded_keys.KeyKind.RELINEARIZATION),
@@ -421,41 +422,6 @@ class GatewayClient:
             "address.",
             "unreachable",
         )
-
-
-def refusal_of(response: httpx.Response) -> GatewayError:
-    """The refusal in a gateway's answer, or a sentence about whatever answered in its place."""
-    try:
-        fields = json_text.parse_large(response.content)
-        name, sentence = str(fields["title"]), str(fields["detail"])[:_LONGEST_SENTENCE]
-    except (ValueError, KeyError, TypeError):
-        name = "http"
-        sentence = f"{response.url.host} answers with status {response.status_code}: see what is in between."
-    wait = response.headers.get("retry-after", "")
-    return GatewayError(
-        sentence, name, response.status_code, float(wait) if number_text.is_natural(wait) else None
-    )
-
-
-def checked_url(url: str) -> str:
-    """Without a slash at its end. ParameterError for what is no address of a gateway."""
-    try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError):
-        parsed = httpx.URL("")
-    if parsed.scheme != "https" or not parsed.host or parsed.userinfo or parsed.query or parsed.fragment:
-        raise ParameterError(
-            f"The gateway (--gateway) is {url[:80]!r}: give https://HOST or https://HOST:PORT; tokens go "
-            "over nothing less."
-        )
-    return str(parsed).rstrip("/")
-
-
-def checked_token(token: str) -> str:
-    found = token.strip()
-    if not found.isascii() or not found.replace("_", "").isalnum():
-        raise KeyFileError("The token is none: give the file that the gateway's operator or owner made.")
-    return found
 
 
 def _name(name: str) -> str:

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ciphermote import json_text
-from ciphermote.errors import KeyFileError
+from ciphermote.base import json_text
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.secret_files import read_secret_file
 from ciphermote.fleet.attachments import json_bytes
-from ciphermote.keys.store import read_secret_file
-from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH
+from ciphermote.formats.tags import LARGEST_DEVICE, LARGEST_EPOCH
 
 _FORMAT, _VERSION = "ciphermote-connection", 1
 

@@ -30,15 +30,9 @@ from typing import Any, Protocol, Self
 
 from numpy.typing import ArrayLike
 
-from ciphermote import _core, arguments, json_text, number_text
-from ciphermote import provision as provisioning
-from ciphermote.bfv import Places
-from ciphermote.compact import keys as compact_keys
-from ciphermote.compact.device import NEW_WINDOW, CompactDevice
-from ciphermote.compact.keys import CompactKeys
-from ciphermote.core import core_params
-from ciphermote.encryption import PublicKey, encrypt_on
-from ciphermote.errors import (
+from ciphermote import _core
+from ciphermote.base import arguments, json_text, number_text
+from ciphermote.base.errors import (
     Error,
     GatewayError,
     KeyFileError,
@@ -46,17 +40,24 @@ from ciphermote.errors import (
     ParameterError,
     ValueRangeError,
 )
-from ciphermote.files import read_bounded, sync_directory, write_atomically
+from ciphermote.base.files import read_bounded, sync_directory, write_atomically
+from ciphermote.base.forks import Opener
+from ciphermote.base.secret_files import read_secret_file
+from ciphermote.compact import keys as compact_keys
+from ciphermote.compact.device import NEW_WINDOW, CompactDevice
+from ciphermote.compact.keys import CompactKeys
 from ciphermote.fleet.attachments import about_writing, json_bytes, make_folder
 from ciphermote.fleet.client import GatewayClient
 from ciphermote.fleet.connections import Connection
-from ciphermote.keys.store import read_secret_file
-from ciphermote.opener import Opener
-from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.formats.receipts import Receipt, Verdict, tag_sum
+from ciphermote.formats.tags import TAG_BYTES, TagKeys
+from ciphermote.owner import provisioning as provisioning
+from ciphermote.owner.bfv import Places
+from ciphermote.owner.encryption import PublicKey, encrypt_on
+from ciphermote.owner.provisioning import Provision
 from ciphermote.parameters import ParameterSet
-from ciphermote.provision import Provision
-from ciphermote.receipts import Receipt, Verdict, tag_sum
-from ciphermote.tags import TAG_BYTES, TagKeys
+from ciphermote.parameters.files import parameters_from_dict
+from ciphermote.parameters.native import core_params
 
 STATE_FILE = "device.json"
 WINDOWS = "windows"

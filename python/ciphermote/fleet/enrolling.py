@@ -21,23 +21,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ciphermote import json_text, number_text
-from ciphermote import provision as provisioning
-from ciphermote.arguments import whole
+from ciphermote.base import json_text, number_text
+from ciphermote.base.arguments import whole
+from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
+from ciphermote.base.files import read_bounded, sync_directory, write_atomically
+from ciphermote.base.secret_files import read_secret_file
 from ciphermote.compact import keys as compact
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.errors import GatewayError, KeyFileError, ParameterError
-from ciphermote.files import read_bounded, sync_directory, write_atomically
 from ciphermote.fleet.attachments import Attachment, about_writing, json_bytes, make_folder, read_json
 from ciphermote.fleet.client import GatewayClient
 from ciphermote.fleet.connections import Connection, is_connection
-from ciphermote.keys import KeyStore, holds_keys
-from ciphermote.keys.store import read_secret_file
-from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.formats.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
+from ciphermote.owner import provisioning as provisioning
+from ciphermote.owner.device_keys import DeviceKeys
+from ciphermote.owner.key_store import KeyStore, holds_keys
+from ciphermote.owner.provisioning import Identity, Provision
 from ciphermote.parameters import batches
-from ciphermote.provision import Identity, Provision
-from ciphermote.rekeying import DeviceKeys
-from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
+from ciphermote.parameters.files import parameters_from_dict
 
 Given = Literal["symmetric", "asymmetric"]
 _FORMAT, _VERSION = "ciphermote-enrolment", 1

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote.errors import ParameterError
+from ciphermote.base.errors import ParameterError
+from ciphermote.base.words import count_of, how_to_install
 from ciphermote.fleet.attachments import about_writing
 from ciphermote.fleet.reading import Reading, grouped
-from ciphermote.words import count_of, how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,17 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote.bfv import Places
+from ciphermote.base.errors import MismatchError, ParameterError, about
+from ciphermote.base.words import error_text, rounded
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
-from ciphermote.decryption import Decrypted, decrypt_with_errors, variance_with_errors
-from ciphermote.errors import MismatchError, ParameterError, about
+from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.attachments import Attachment, Keys
 from ciphermote.fleet.results import Fetched
-from ciphermote.keys import KeyStore, SecretKey
-from ciphermote.linear_model import LinearModel
-from ciphermote.words import error_text, rounded
+from ciphermote.owner.bfv import Places
+from ciphermote.owner.decryption import Decrypted, decrypt_with_errors, variance_with_errors
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.keys import SecretKey
 
 
 @dataclass(frozen=True, eq=False)

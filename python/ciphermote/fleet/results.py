@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ciphermote import json_text, number_text
-from ciphermote.errors import FrameError, GatewayError, KeyFileError
-from ciphermote.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
+from ciphermote.base import json_text, number_text
+from ciphermote.base.errors import FrameError, GatewayError, KeyFileError
+from ciphermote.base.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
 from ciphermote.fleet.attachments import Attachment, about_writing
 from ciphermote.fleet.client import GatewayClient, Job
 

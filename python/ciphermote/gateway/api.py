@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 import ciphermote
-from ciphermote import number_text
+from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller

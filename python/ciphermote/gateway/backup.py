@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ciphermote.errors import KeyFileError
-from ciphermote.files import lock, sync_directory
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import lock, sync_directory
 from ciphermote.gateway.database import connect
 from ciphermote.gateway.gateway_files import (
     BACKUP_LOCK_FILE,

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ciphermote.errors import KeyFileError
-from ciphermote.files import sync_directory, write_atomically
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import sync_directory, write_atomically
 
 SEGMENT_BYTES = 256 << 20
 _DIGEST_BYTES = 20

@@ -14,7 +14,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ciphermote.files import write_atomically
+from ciphermote.base.files import write_atomically
 
 GATEWAY_USER = "gateway"
 PASSWORD_FILE = "gateway.password"

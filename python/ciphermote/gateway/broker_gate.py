@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from ciphermote.errors import KeyFileError
+from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.broker_files import GATEWAY_USER
 from ciphermote.gateway.logs import log

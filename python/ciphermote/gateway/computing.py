@@ -14,16 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ciphermote import _core, _evaluator, framing
+from ciphermote import _core, _evaluator
 from ciphermote import _evaluator as native
-from ciphermote.bounds import Known, KnownSum, check_room
+from ciphermote.base.errors import EngineError, Error
+from ciphermote.base.words import count_of
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
-from ciphermote.errors import EngineError, Error
-from ciphermote.evaluation_keys import EvaluationKeys
-from ciphermote.evaluator import Evaluator
+from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+from ciphermote.evaluate.evaluator import Evaluator
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.formats import framing
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.definitions import AnswerForm, FullFleet
@@ -35,10 +37,9 @@ from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
-from ciphermote.hosted import context_of
-from ciphermote.linear_model import LinearModel
-from ciphermote.noise import Key
-from ciphermote.words import count_of
+from ciphermote.parameters.bounds import Known, KnownSum, check_room
+from ciphermote.parameters.native import context_of
+from ciphermote.parameters.noise import Key
 
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""

@@ -19,8 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ciphermote import json_text
-from ciphermote.files import MOST_JSON_BYTES
+from ciphermote.base import json_text
+from ciphermote.base.files import MOST_JSON_BYTES
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.logs import bind_caller
 from ciphermote.gateway.refusals import Refusal

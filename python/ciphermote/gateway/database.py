@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ciphermote.errors import KeyFileError
+from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.gateway_files import OBJECTS
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import is_damage

@@ -20,12 +20,12 @@ from pydantic import (
     model_validator,
 )
 
-from ciphermote import number_text
+from ciphermote.base import number_text
+from ciphermote.base.errors import Error
 from ciphermote.compact.sets import COMPACT_SETS
-from ciphermote.errors import Error
-from ciphermote.linear_model import LinearModel
-from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet
+from ciphermote.parameters.files import parameters_from_dict
 
 NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]

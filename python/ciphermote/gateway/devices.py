@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ciphermote import _evaluator
+from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.blobs import Extent, parse_extents
 from ciphermote.gateway.fleets import Fleet, Part
-from ciphermote.tags import TagKeys
 
 MOST_ATTEMPTS = 16
 """Of a device, that are remembered: when one more begins, the one of the lowest counter is forgotten."""

@@ -10,8 +10,8 @@ import sqlite3
 from pathlib import Path
 from typing import Literal
 
-from ciphermote.errors import KeyFileError
-from ciphermote.files import lock, sync_directory, write_atomically
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.audit import Audit
 from ciphermote.gateway.blobs import Objects

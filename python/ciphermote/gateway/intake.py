@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ciphermote import _evaluator
+from ciphermote.formats.receipts import Receipt, Verdict
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database, write_values
 from ciphermote.gateway.devices import (
@@ -42,7 +43,6 @@ from ciphermote.gateway.quotas import WINDOW_ROW_BYTES, out_of_room
 from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
-from ciphermote.receipts import Receipt, Verdict
 
 MOST_DELIVERY_BYTES = 4 << 20
 """A whole ciphertext at n = 16384 with 15 primes under a public key is 1.6 MB."""

@@ -11,7 +11,9 @@ import hashlib
 import sqlite3
 import time
 
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
+from ciphermote.formats.device_results import ResultTag, device_frames
+from ciphermote.formats.seal import read_ciphertext, scheme_options
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.definitions import AnswerForm, FullFleet
@@ -20,8 +22,6 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import book_object, put_object
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.wrapping import Wrapper
-from ciphermote.returning import ResultTag, device_frames
-from ciphermote.seal_bytes import read_ciphertext, scheme_options
 
 NO_ATTEMPT = "no-such-attempt"
 """The refusal's name if no active device has that window."""

@@ -20,7 +20,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ciphermote import number_text
+from ciphermote.base import number_text
 from ciphermote.gateway.access import UPLINK
 from ciphermote.gateway.broker_files import GATEWAY_USER
 from ciphermote.gateway.broker_gate import BrokerGate

@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
-from ciphermote.errors import GatewayError, ParameterError
-from ciphermote.fleet.client import checked_token, checked_url, refusal_of
+from ciphermote.base.errors import GatewayError, ParameterError
 from ciphermote.gateway.gateway_files import operator_socket
 from ciphermote.gateway.operator_models import (
     Answer,
@@ -37,6 +36,7 @@ from ciphermote.gateway.operator_models import (
     Token,
     TokenPage,
 )
+from ciphermote.rest.http import checked_token, checked_url, refusal_of
 
 _SECONDS = 60.0
 _Answer = TypeVar("_Answer", bound=Answer)

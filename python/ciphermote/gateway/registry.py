@@ -9,8 +9,11 @@ import time
 from functools import partial
 from typing import Any
 
-from ciphermote.errors import Error
-from ciphermote.evaluation_keys import EvaluationKeys
+from ciphermote.base.errors import Error
+from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+from ciphermote.formats.rekey_keys import read_rekey_key
+from ciphermote.formats.seal import read_secret_key
+from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
@@ -22,9 +25,6 @@ from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import ROW_BYTES, book_object, check_bytes, check_number, put_object
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.gateway.wrapping import Wrapper
-from ciphermote.keys import SecretKey
-from ciphermote.rekeying import read_rekey_key
-from ciphermote.tags import TagKeys
 
 MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
@@ -226,7 +226,7 @@ class Registry:
         is_secret = looks_secret(data)
         if isinstance(definition, FullFleet) and not is_secret:
             try:
-                SecretKey.from_seal(data, definition.parameter_set)
+                read_secret_key(data, definition.parameter_set)
                 is_secret = True
             except Error:
                 pass

@@ -16,8 +16,8 @@ import threading
 from pathlib import Path
 
 from ciphermote import _evaluator
-from ciphermote.errors import Error
-from ciphermote.files import lock, sync_directory
+from ciphermote.base.errors import Error
+from ciphermote.base.files import lock, sync_directory
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import parts_text

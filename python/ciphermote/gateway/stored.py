@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ciphermote import _evaluator
-from ciphermote.errors import KeyFileError
+from ciphermote.base.errors import KeyFileError
+from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.blobs import SegmentReader, parse_extents
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.wrapping import Wrapper
-from ciphermote.tags import TagKeys
 
 _MOST_KEYS = 10_000
 

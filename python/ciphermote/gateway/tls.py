@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ciphermote.errors import KeyFileError
-from ciphermote.files import read_bounded, write_atomically
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import read_bounded, write_atomically
 from ciphermote.gateway.settings import Broker
 
 CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.pem", "server.pem", "server.key"

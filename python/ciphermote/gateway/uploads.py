@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from starlette.types import Receive, Scope, Send
 
-from ciphermote import number_text
+from ciphermote.base import number_text
 from ciphermote.gateway.connections import BODY_SECONDS
 from ciphermote.gateway.intake import Shares
 from ciphermote.gateway.refusals import Refusal, overloaded

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from ciphermote.errors import KeyFileError
+from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.database import Database, connect
 from ciphermote.gateway.fleets import Fleet

@@ -16,7 +16,7 @@ import time
 import traceback
 from pathlib import Path
 
-from ciphermote.errors import Error
+from ciphermote.base.errors import Error
 from ciphermote.gateway.blobs import Objects, SegmentReader
 from ciphermote.gateway.computing import Cancelled, Result, compute
 from ciphermote.gateway.database import Database

@@ -13,10 +13,10 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from ciphermote.errors import KeyFileError
-from ciphermote.files import write_atomically
-from ciphermote.keys.store import read_secret_file
-from ciphermote.tags import TAG_KEY_BYTES, TagKeys
+from ciphermote.base.errors import KeyFileError
+from ciphermote.base.files import write_atomically
+from ciphermote.base.secret_files import read_secret_file
+from ciphermote.formats.tags import TAG_KEY_BYTES, TagKeys
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12

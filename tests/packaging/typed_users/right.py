@@ -6,13 +6,15 @@ from typing import assert_type
 
 import ciphermote
 import numpy as np
-from ciphermote import Owner, WeightedSum, bfv, ckks, compute, decrypt, encrypt
-from ciphermote.adapter import adapt
-from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import Error, FrameError
-from ciphermote.inference import plan_linear
-from ciphermote.keys import GALOIS_FILE, KeyStore
-from ciphermote.linear_model import LinearModel
+from ciphermote import Owner, WeightedSum, compute, decrypt, encrypt
+from ciphermote.base.errors import Error, FrameError
+from ciphermote.evaluate.engine import Engine, open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import plan_linear
+from ciphermote.formats.frames import adapt
+from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.owner import bfv, ckks
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
 from numpy.typing import NDArray
 

@@ -4,11 +4,12 @@
 from pathlib import Path
 
 import ciphermote
-from ciphermote import _core, ckks
-from ciphermote.adapter import adapt
-from ciphermote.engine import open_engine
-from ciphermote.keys import KeyStore
-from ciphermote.linear_model import LinearModel
+from ciphermote import _core
+from ciphermote.evaluate.engine import open_engine
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.formats.frames import adapt
+from ciphermote.owner import ckks
+from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
 
 

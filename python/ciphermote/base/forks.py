@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What belongs to the process that opened it: after a fork, counters, locks and connections would be in two
+processes at once, and a counter used by both gives one number to two readings."""
+
+from __future__ import annotations
+
+import os
+
+from ciphermote.base.errors import ParameterError
+
+
+class Opener:
+    """The process that opened something. what: its name in sentences, such as "The ledger"."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._place = _place()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process is the opener."""
+        return _place() == self._place
+
+    def check(self) -> None:
+        """ParameterError in any other process."""
+        if not self.is_here:
+            raise ParameterError(
+                f"{self._what} was opened by another process, before a fork: open it in the process that "
+                "uses it."
+            )
+
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+def _place() -> tuple[int, int]:
+    """Forks of this interpreter, for process ids come again, and the process id, for C code forks too."""
+    return _forks, os.getpid()
+
+
+os.register_at_fork(after_in_child=_count_fork)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client-aided computing, the server's side: each round, a linear layer on what the device encrypted.
+
+A device sends a ciphertext, a server computes a layer on it and returns the result as frames that the device
+decrypts; between the layers the device does what is not linear (core/include/ciphermote/aided.h). Many
+vectors share a ciphertext, in blocks of slots (linear_plans.py). No secret key comes here, and no result: the
+device trusts this side to compute what was agreed, and shows results to its owner alone
+(docs/client-aided.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote.base.errors import EngineError, FrameError, ParameterError
+from ciphermote.base.words import count_of
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.evaluate.engine import Engine
+from ciphermote.evaluate.linear_model import LinearModel, check_chain, real_numbers
+from ciphermote.evaluate.linear_plans import LinearPlan, check_feature_bound, plan_exact, plan_linear
+from ciphermote.formats.device_results import ResultTag, check_address, device_frames
+from ciphermote.formats.frames import read_sets
+from ciphermote.formats.labels import check_key
+from ciphermote.parameters import ParameterSet
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What server and device agree on: a plan a round, and how ciphertexts are made.
+
+    plain_modulus: BFV's t, 0 for CKKS. log2_scale: of CKKS's ciphertexts from the device. blocks: the vectors
+    that a ciphertext holds; stride: the slots of each (BFV: slots count through both rows).
+    """
+
+    parameters: ParameterSet
+    plans: tuple[LinearPlan, ...]
+    plain_modulus: int
+    log2_scale: int
+    stride: int
+
+    @property
+    def blocks(self) -> int:
+        return self._slots // self.stride
+
+    @property
+    def _slots(self) -> int:
+        return self.parameters.n if self.plain_modulus else self.parameters.slots
+
+    @property
+    def largest(self) -> int:
+        """No value that the server returns is larger in magnitude."""
+        return max(1, *(math.ceil(plan.score_bound) for plan in self.plans))
+
+    @property
+    def rotation_steps(self) -> tuple[int, ...]:
+        """The rotations the owner makes Galois keys for."""
+        return tuple(sorted({step for plan in self.plans for step in plan.rotation_steps}))
+
+    def packed(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Vectors [count, features], at most blocks of them, where the first layer takes them: [slots]."""
+        values = real_numbers(vectors, "Vectors")
+        first = self.plans[0]
+        if values.ndim != 2 or values.shape[1] != first.model.features or len(values) > self.blocks:
+            raise ParameterError(
+                f"The first layer accepts up to {self.blocks} vectors of {first.model.features} features, "
+                f"not an array {list(values.shape)}."
+            )
+        slots = np.zeros((self.blocks, self.stride))
+        slots[: len(values), first.first_feature : first.first_feature + first.model.features] = values
+        return slots.reshape(-1)
+
+
+def plan_rounds(
+    layers: Sequence[LinearModel],
+    parameters: ParameterSet,
+    *,
+    bound: float,
+    plain_modulus: int = 0,
+    log2_scale: int = 25,
+    stride: int | None = None,
+) -> Rounds:
+    """Plan a round for each layer.
+
+    bound: every |value| that a layer is given is at most this (BFV: an integer). plain_modulus: BFV's t, and
+    integer layers; 0 for CKKS, with log2_scale. stride: slots of a block; None: the fewest that fit.
+    ParameterError if something does not fit.
+    """
+    check_chain(layers)
+    check_feature_bound(bound)
+    if not plain_modulus and not 10 <= log2_scale <= 60:
+        raise ParameterError(f"A scale of 2^{log2_scale} is not within 2^10 to 2^60: a usual one is 2^25.")
+    wanted = stride or max(_stride_of(layer) for layer in layers)
+    if plain_modulus:
+        plans = [
+            plan_exact(layer, parameters, plain_modulus, feature_bound=bound, stride=wanted)
+            for layer in layers
+        ]
+    else:
+        plans = [
+            plan_linear(layer, parameters, 2.0**log2_scale, feature_bound=bound, stride=wanted)
+            for layer in layers
+        ]
+    return Rounds(parameters, tuple(plans), plain_modulus, 0 if plain_modulus else log2_scale, wanted)
+
+
+def _stride_of(layer: LinearModel) -> int:
+    period = 1 << (layer.classes - 1).bit_length()
+    return 1 << (period + layer.features - 1).bit_length()
+
+
+class Session:
+    """One device's rounds on one first ciphertext: answer() as often as there are layers, no more.
+
+    engine: of the rounds' parameters and scheme, with their Galois keys, of the device's key. log2_tiles: the
+    tiles that the device decrypts. EngineError if the engine does not suit, MismatchError if its keys are of
+    another key, ParameterError if no frame can say the others.
+    """
+
+    def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
+        if (engine.parms, engine.plain_modulus) != (rounds.parameters, rounds.plain_modulus):
+            raise EngineError(
+                "The engine is of other parameters or another scheme than the rounds: open it with theirs."
+            )
+        check_address(key_id, 0, log2_tiles)
+        check_key("the device", key_id, "the evaluation keys", engine.key_id, bare=True)
+        self._engine = engine
+        self._rounds = rounds
+        self._key_id = key_id
+        self._log2_tiles = log2_tiles
+        self._counter = -1
+        self._round = 0
+
+    @property
+    def round(self) -> int:
+        """How many results were given."""
+        return self._round
+
+    def answer(self, frames: bytes, tag: ResultTag | None = None) -> bytes:
+        """The device's frames of one ciphertext in; the frames of this round's result out.
+
+        tag: of the attempt that frames are; their own tags are the caller's to check.
+
+        FrameError if they are not of one fresh ciphertext of this session's kind, or not newer than the last
+        one; EngineError if the session has no round left, or SEAL fails. After an error the same round may be
+        tried again.
+        """
+        if self._round == len(self._rounds.plans):
+            raise EngineError(f"All {self._round} rounds have been answered: open a new session.")
+        plan = self._rounds.plans[self._round]
+        ciphertext, counter = self._read(frames)
+        result = self._engine.evaluate(plan.program, ciphertext)
+        largest = None if self._rounds.plain_modulus else plan.score_bound
+        answer = b"".join(
+            device_frames(
+                result.as_seal(), self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles, tag=tag
+            )
+        )
+        self._counter = counter
+        self._round += 1
+        return answer
+
+    def _read(self, frames: bytes) -> tuple[Ciphertext, int]:
+        parameters, plain_modulus = self._rounds.parameters, self._rounds.plain_modulus
+        sets = read_sets([frames], parameters, self._key_id, plain_modulus=plain_modulus)
+        if len(sets) != 1:
+            raise FrameError(f"The frames are of {len(sets)} ciphertexts: send one a round.")
+        head = sets[0].header
+        if head.counter <= self._counter:
+            raise FrameError(
+                f"Ciphertext {head.counter} is not newer than {self._counter}, which was answered: send the "
+                "next."
+            )
+        if head.primes != len(parameters.data_primes):
+            raise FrameError(
+                f"The ciphertext has {count_of(head.primes, 'prime')}: send a fresh one, with all of them."
+            )
+        if not plain_modulus and head.scale != 2.0**self._rounds.log2_scale:
+            raise FrameError(
+                f"The ciphertext has scale {head.scale:.6g}, not the agreed 2^{self._rounds.log2_scale}."
+            )
+        return Ciphertext.of_seal(sets[0].seal_ciphertext()), head.counter

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
+
+`open_engine` makes one. Ciphertexts go in as objects or as the bytes of one, and results are objects. An
+engine computes only on what is under the key of its evaluation keys, and its results are under that key.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from ciphermote.base.arguments import Bytes
+from ciphermote.base.errors import EngineError, Error, MismatchError, ParameterError
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.evaluate.engine_names import EngineName
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.evaluate.linear_plans import (
+    LinearPlan,
+    check_feature_bound,
+    plan_exact,
+    plan_linear,
+    plan_weighted_sum,
+)
+from ciphermote.evaluate.program import Program
+from ciphermote.parameters import ParameterSet
+from ciphermote.parameters.bounds import Known
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) after each ciphertext, in the calling thread."""
+
+
+class Engine(ABC):
+    """Computes on ciphertexts of one parameter set, CKKS's or (with a plain modulus) BFV's.
+
+    A context manager: leaving it closes the engine.
+    """
+
+    parms: ParameterSet
+    plain_modulus: int = 0
+    """BFV's t, or 0 for CKKS."""
+    key_id: int | None = None
+    """Of the evaluation keys, as far as it is known; None without any."""
+    centred_digits: bool = True
+    """How key switching takes digits, which its noise depends on (noise.switching_noise)."""
+
+    @property
+    def confined(self) -> frozenset[str]:
+        """What bytes that take over the engine cannot reach: "files" and so on; nothing, unless it says."""
+        return frozenset()
+
+    @abstractmethod
+    def load(self, data: Bytes | Ciphertext) -> Ciphertext:
+        """A ciphertext, checked: of two polynomials, of this set and scheme, and under the evaluation keys'
+        key. FrameError, EngineError, MismatchError."""
+
+    @abstractmethod
+    def sum(
+        self,
+        ciphertexts: Iterable[Bytes | Ciphertext],
+        *,
+        bound: float | None = None,
+        distinct: bool = False,
+        names: Sequence[object] = (),
+    ) -> Ciphertext:
+        """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
+        model's scores. bound: the largest |value| of any of them, which the caller vouches for; None: as each
+        declares. distinct: the caller vouches that no encryption is in two of them (KnownSum). names: of the
+        ciphertexts, such as their files', for errors. ValueRangeError if the sum may
+        outgrow the modulus; FrameError, MismatchError, EngineError."""
+
+    @abstractmethod
+    def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
+        """What program makes of the ciphertext. FrameError, EngineError; MismatchError too if it scores what
+        holds a model's scores already."""
+
+    @abstractmethod
+    def evaluate_all(
+        self,
+        program: Callable[[Ciphertext], Program],
+        ciphertexts: Sequence[Bytes | Ciphertext],
+        progress: Progress | None = None,
+    ) -> list[Ciphertext | Error]:
+        """Evaluate many on all workers, in order; an error takes its ciphertext's place and spoils no other.
+
+        program: gives the program for a checked ciphertext; one call at a time.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End every process of the engine. Closing twice is allowed."""
+
+    def linear(
+        self, ciphertext: Bytes | Ciphertext, model: LinearModel, *, feature_bound: float | None = None
+    ) -> Ciphertext:
+        """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
+        either row).
+
+        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact), which the caller
+        vouches for; None: as the reading declares.
+        FrameError, ParameterError, EngineError; MismatchError if it holds scores already.
+        """
+        result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
+        if isinstance(result, Error):
+            raise result
+        return result
+
+    def linear_all(
+        self,
+        ciphertexts: Sequence[Bytes | Ciphertext],
+        model: LinearModel,
+        progress: Progress | None = None,
+        *,
+        feature_bound: float | None = None,
+    ) -> list[Ciphertext | Error]:
+        """Score many, as linear and evaluate_all say."""
+        vouched = None if feature_bound is None else check_feature_bound(feature_bound)
+        last: tuple[tuple[float, int, Known], LinearPlan] | None = None
+
+        def program(ciphertext: Ciphertext) -> Program:
+            nonlocal last
+            check_reading(ciphertext)
+            known = ciphertext.known.bounded(vouched)
+            bound = check_feature_bound(known.largest)
+            scale, primes, _ = kind = ciphertext.scale, ciphertext.primes, known
+            if last is None or last[0] != kind:
+                if self.plain_modulus:
+                    plan = plan_exact(
+                        model, self.parms, self.plain_modulus, feature_bound=bound, result_primes=None
+                    )
+                else:
+                    plan = plan_linear(
+                        model,
+                        self.parms,
+                        scale,
+                        primes=primes,
+                        feature_bound=bound,
+                        centred=self.centred_digits,
+                    )
+                last = kind, plan.of(known)
+            return last[1].program
+
+        return self.evaluate_all(program, ciphertexts, progress)
+
+    def weighted_sum(
+        self,
+        ciphertexts: Sequence[Bytes | Ciphertext],
+        weights: Sequence[float] | NDArray[Any],
+        *,
+        bound: float | None = None,
+        distinct: bool = False,
+    ) -> Ciphertext:
+        """The sum of one or more readings, each times its weight; BFV's weights are integers.
+
+        bound: as linear's feature_bound. distinct: as sum's. The errors of sum and linear.
+        """
+        if len(ciphertexts) != len(weights):
+            raise ParameterError(
+                f"{len(weights)} weights are given for {len(ciphertexts)} ciphertexts: give one for each."
+            )
+        checked = [self.load(ciphertext) for ciphertext in ciphertexts]
+        for reading in checked:
+            check_reading(reading)
+        if not checked:
+            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
+        first = checked[0]
+        largest = bound
+        if largest is None:
+            declared = [reading.known.largest for reading in checked]
+            largest = None if None in declared else max(each for each in declared if each is not None)
+        programs = plan_weighted_sum(
+            weights,
+            self.parms,
+            first.scale,
+            bound=check_feature_bound(largest),
+            primes=first.primes,
+            plain_modulus=self.plain_modulus,
+        )
+        vouched = None if bound is None else check_feature_bound(bound)
+        terms = [
+            self.evaluate(replace(program, result=self._followed(program, reading, vouched)), reading)
+            for program, reading in zip(programs, checked, strict=True)
+            if program is not None
+        ]
+        return self.sum(terms, distinct=distinct)
+
+    def _followed(self, program: Program, given: Ciphertext, bound: float | None = None) -> Known:
+        """What is known of a program's result. bound: on |value| in the ciphertext, which the caller vouches
+        for. ValueRangeError if a step may outgrow the modulus."""
+        of = self.parms, given.primes, given.scale, self.plain_modulus
+        return program.follow(given.known.bounded(bound), *of, centred=self.centred_digits)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def describe_content(ciphertext: Ciphertext) -> str:
+    """For people: whether it holds scores, and of which model."""
+    model_id = ciphertext.model_id
+    return "no model's scores" if model_id is None else f"scores of model {model_id:016x}"
+
+
+def check_reading(ciphertext: Ciphertext) -> None:
+    """MismatchError if it holds scores: those of scores would be shown under the model's classes."""
+    if ciphertext.model_id is not None:
+        raise MismatchError(
+            f"The ciphertext holds {describe_content(ciphertext)} already, and is not a reading to score: "
+            "give the reading, as `ciphermote adapt` wrote it."
+        )
+
+
+def open_engine(
+    parms: ParameterSet,
+    *,
+    galois_keys: Bytes | None = None,
+    relin_keys: Bytes | None = None,
+    plain_modulus: int = 0,
+    bare: bool = False,
+    workers: int = 1,
+    name: EngineName = "native",
+) -> Engine:
+    """Open an engine with SEAL's bytes of evaluation keys: "native", Ciphermote's own evaluator, in threads
+    of this process; or "seal", Microsoft SEAL in processes of its own, which needs the package tenseal.
+
+    plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
+    keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
+    it had one.
+    FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
+    such engine, or it cannot start.
+    """
+    kind: Callable[..., Engine]
+    match name:
+        case "native":
+            from ciphermote.evaluate.native import NativeEngine as kind
+        case "seal":
+            from ciphermote.evaluate.seal import SealEngine as kind
+        case _:
+            raise EngineError(f"There is no engine {name!r}; the engines are: native, seal.")
+    return kind(
+        parms,
+        galois_keys=galois_keys,
+        relin_keys=relin_keys,
+        plain_modulus=plain_modulus,
+        bare=bare,
+        workers=workers,
+    )
+
+
+__all__ = ["Engine", "Progress", "open_engine"]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluation keys as bytes: SEAL's where SEAL has such keys, and seeded ones where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import cast
+
+from ciphermote.base.errors import ParameterError
+from ciphermote.formats import seal as sb
+from ciphermote.formats import seeded_keys
+from ciphermote.formats.seeded_keys import KeyKind, SeededKey, SeededKeys
+from ciphermote.parameters import ParameterSet
+
+EvaluationKey = sb.KeySwitchKey | SeededKey
+"""As SEAL has it; or seeded, for sets whose keys SEAL does not have."""
+
+
+def write_relin(parameters: ParameterSet, key: EvaluationKey, key_id: int) -> bytes:
+    if isinstance(key, SeededKey):
+        return seeded_keys.write(SeededKeys(parameters, KeyKind.RELINEARIZATION, key_id, {0: key}))
+    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, key_id=key_id))
+
+
+def write_galois(parameters: ParameterSet, keys: Mapping[int, EvaluationKey], key_id: int) -> bytes:
+    """Of one kind all, as make_galois_key gives them for the set."""
+    if seal_has_keys(parameters):
+        seal = cast(dict[int, sb.KeySwitchKey], dict(keys))
+        return sb.write_galois_keys(sb.SealGaloisKeys(parameters, seal, key_id=key_id))
+    seeded = cast(Mapping[int, SeededKey], keys)
+    return seeded_keys.write(SeededKeys(parameters, KeyKind.GALOIS, key_id, seeded))
+
+
+def read_galois(data: bytes, parameters: ParameterSet) -> Mapping[int, EvaluationKey]:
+    """By Galois element. FrameError, MismatchError."""
+    if seal_has_keys(parameters):
+        return sb.read_galois_keys(data, parameters).keys
+    return seeded_keys.read(data, parameters, KeyKind.GALOIS).keys
+
+
+def seal_has_keys(parameters: ParameterSet) -> bool:
+    """SEAL's key switching has one special prime, and digits of one."""
+    return not parameters.further_special and parameters.digit_primes == 1
+
+
+def _key_for_bfv(key: sb.KeySwitchKey, plain_modulus: int) -> sb.KeySwitchKey:
+    return tuple(replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus) for part in key)
+
+
+def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """As galois_keys_for_bfv, of a relinearization key."""
+    found = sb.read_relin_keys(data, parameters)
+    key = _key_for_bfv(found.key, plain_modulus)
+    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, sb.Scheme.BFV, plain_modulus, found.key_id))
+
+
+def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
+    keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
+    holds none."""
+    found = sb.read_galois_keys(data, parameters)
+    keys = {element: _key_for_bfv(key, plain_modulus) for element, key in found.keys.items()}
+    return sb.write_galois_keys(
+        sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus, found.key_id)
+    )
+
+
+def conjugation_element(n: int) -> int:
+    """The Galois element that conjugates every slot."""
+    return 2 * n - 1
+
+
+def galois_elements(parameters: ParameterSet, steps: Iterable[int], conjugation: bool) -> tuple[int, ...]:
+    slots = parameters.slots
+    elements = set()
+    for step in steps:
+        if not -slots < step < slots or step == 0:
+            raise ParameterError(
+                f"{parameters.name} has no rotation by {step}: give steps from 1 to {slots - 1}, or "
+                "negative for the other way."
+            )
+        elements.add(sb.galois_element(parameters.n, step))
+    if conjugation:
+        elements.add(conjugation_element(parameters.n))
+    if len(elements) > sb.MAX_GALOIS_KEYS:
+        raise ParameterError(
+            f"{len(elements)} Galois keys are asked for and a store holds {sb.MAX_GALOIS_KEYS}: make those "
+            "the computation needs, for a rotation can be made of several."
+        )
+    return tuple(sorted(elements))

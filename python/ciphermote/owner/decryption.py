@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decrypt to arrays: frames or ciphertexts, of either scheme, with the secret key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _evaluator, _owner
+from ciphermote.base.arguments import Bytes, flag, instance, whole
+from ciphermote.base.errors import MismatchError, ParameterError, ValueRangeError
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.evaluate.linear_model import LinearModel
+from ciphermote.formats.labels import check_key
+from ciphermote.owner import bfv
+from ciphermote.owner.bfv import Places
+from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits
+from ciphermote.parameters.native import context_of
+
+Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Decrypted:
+    """Decrypted numbers, with how far each may be off.
+
+    values: as decrypt gives them, or a model's scores. errors: float64, as many; of complex numbers, of
+    either
+    part; 0 where values are exact. At most one value in 1,000 is off by more: one in 1,400 of a single value
+    under a public key, one in 16,000 under a secret key. None: not known, and why_unknown says why.
+    """
+
+    values: Numbers
+    errors: NDArray[np.float64] | None
+    known: Known = field(default=UNKNOWN, repr=False)
+
+    @property
+    def why_unknown(self) -> str:
+        """For people; empty if the errors are known."""
+        if self.errors is not None:
+            return ""
+        return "bound not known" if self.known.largest is None else "error not known"
+
+
+def decrypt(
+    data: Bytes | Ciphertext,
+    key: SecretKey,
+    *,
+    complex_slots: bool = False,
+    places: Places | None = None,
+    signed: bool | None = False,
+    bare: bool = False,
+) -> Numbers:
+    """The numbers in a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
+
+    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Where something that
+    went into the ciphertext declared no bound, values that outgrew the modulus on the way have wrapped around
+    unnoticed. ValueRangeError if the noise that is expected leaves nothing of the values.
+    BFV: int64 [n], with signed from above -t/2 to t/2, else from 0 to t - 1; None: with a sign if the bound
+    that was declared is below t/2, so that nothing else can be meant. places: "slots" or "coefficients", as
+    the sender encrypted, which no ciphertext tells; None: where t leaves no choice. ValueRangeError if one is
+    beyond the bound, as where the places are not the sender's.
+    bare: take a ciphertext whose key nothing names, such as one that SEAL saved; of BFV's, make a Ciphertext
+    first (Ciphertext.from_seal), for such bytes do not tell its plain modulus.
+    FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
+    nobody but the owner may learn; ParameterError for options of the other scheme.
+    """
+    options = _Options(complex_slots, places, signed, bare)
+    return _decrypt(data, key, options)[0]
+
+
+def decrypt_with_errors(
+    data: Bytes | Ciphertext,
+    key: SecretKey,
+    *,
+    model: LinearModel | None = None,
+    complex_slots: bool = False,
+    places: Places | None = None,
+    signed: bool | None = False,
+    bare: bool = False,
+) -> Decrypted:
+    """As decrypt, with how far each number may be off.
+
+    model: whose scores the ciphertext holds; the values are the score of each class then, and weights decide
+    how far each is off. MismatchError too if the ciphertext holds no scores of it.
+
+    >>> owner = ciphermote.Owner.generate()
+    >>> frames = ciphermote.encrypt([21.4, -27.0], owner.secret_key)
+    >>> found = ciphermote.decrypt_with_errors(frames, owner.secret_key)
+    >>> bool(abs(found.values[0] - 21.4) <= found.errors[0])
+    True
+    """
+    if model is not None:
+        instance(model, LinearModel, "model", "a LinearModel")
+        if complex_slots:
+            raise ParameterError("A model's scores are real numbers: leave complex_slots (--complex) out.")
+        places, signed = None, None
+    options = _Options(complex_slots, places, signed, bare)
+    values, known = _decrypt(data, key, options, model)
+    return Decrypted(values, _errors(values, known, options, model), known)
+
+
+def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> Decrypted:
+    """The variance of so many readings, slot by slot: E[x^2] - E[x]^2. total, squares: their sum, and the sum
+    of their squares.
+
+    A reading's error e counts 2 (x - mean) e in it, for it is the same in both sums. So the sum of squares is
+    off by as much as if the readings had been moved to their mean.
+    """
+    count = whole(count, "count", 1, 2**40, "2^40")
+    mean = total.values / count
+    found = np.asarray(squares.values / count - mean**2, dtype=np.float64)
+    errors = None
+    if total.errors is not None and squares.errors is not None:
+        error = squares.known.error
+        central = count * np.maximum(found, 0.0)
+        errors = np.zeros(found.shape) if error is None else error.stated_at(central) / count
+    return Decrypted(found, errors, squares.known if errors is None else total.known)
+
+
+@dataclass
+class _Options:
+    """How a ciphertext is read. is_exact: whether it was BFV's; are_complex: whether its slots have imaginary
+    parts, asked for or not."""
+
+    complex_slots: bool
+    places: Places | None
+    signed: bool | None
+    bare: bool
+    is_exact: bool = False
+    are_complex: bool = False
+
+    def __post_init__(self) -> None:
+        self.complex_slots = flag(self.complex_slots, "complex_slots (--complex)")
+        self.signed = None if self.signed is None else flag(self.signed, "signed (--signed)")
+        self.bare = flag(self.bare, "bare (--bare)")
+
+
+def _decrypt(
+    data: Bytes | Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None = None
+) -> tuple[Numbers, Known]:
+    """The numbers, and what is known of them."""
+    instance(key, SecretKey, "The key", "an owner's secret_key")
+    given = _opened(data, key)
+    options.is_exact = bool(given.plain_modulus)
+    check_digits("The ciphertext", given.known, key.parameters)
+    if model is not None and given.key_id is not None:
+        check_scores(model, given.model_id)
+    check_key("the ciphertext", given.key_id, "the secret key", key.key_id, bare=options.bare)
+    found = _integers(given, key, options, model) if options.is_exact else _slots(given, key, options)
+    if model is None:
+        return found, given.known
+    if len(found) < model.classes:
+        raise ParameterError(
+            f"The model has {model.classes} classes and the ciphertext {len(found)} slots: "
+            "give its own model."
+        )
+    return found[: model.classes].astype(np.float64), given.known
+
+
+def _opened(data: Bytes | Ciphertext, key: SecretKey) -> Ciphertext:
+    if not isinstance(data, Ciphertext):
+        return Ciphertext.from_bytes(data, key.parameters)
+    if data.parameters != key.parameters:
+        raise MismatchError(
+            f"The ciphertext is of {data.parameters.name} and the secret key of {key.parameters.name}: "
+            "use the ciphertext and the key of one set."
+        )
+    return data
+
+
+def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
+    """CKKS's."""
+    if options.places is not None or options.signed:
+        raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
+    slots = _owner.decrypt(given.hosted, key.hosted)
+    error = given.known.error
+    options.are_complex = options.complex_slots or (
+        error is not None and bool((np.abs(slots.imag) > 2 * error.stated).any())
+    )
+    return slots if options.complex_slots else slots.real.copy()
+
+
+def _integers(
+    given: Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None
+) -> NDArray[np.int64]:
+    """BFV's."""
+    if options.complex_slots:
+        raise ParameterError("The ciphertext is of BFV, integers: leave complex_slots (--complex) out.")
+    places, signed, t = options.places, options.signed, given.plain_modulus
+    largest = given.known.largest
+    if model is not None:
+        places, signed = "slots", True
+    if signed and largest is not None and largest > t // 2:
+        raise ParameterError(
+            f"The integers may reach {largest:,.15g} either way, and those with a sign go up to "
+            f"{t // 2:,} modulo {t}: leave signed (--signed) out, or encrypt with a larger plain modulus."
+        )
+    if signed is None:
+        signed = largest is not None and 2 * largest < t
+    # The hosted secret key is of the set alone, without a plain modulus.
+    content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
+    coefficients = _owner.decrypt_bfv(content, key.hosted, t).astype(np.int64)
+    plain = bfv.Plain(coefficients, t, given.primes, given.parameters, given.key_id)
+    found = plain.integers(places, signed=signed)
+    _check_integers(found, largest, t)
+    return found
+
+
+def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modulus: int) -> None:
+    """ValueRangeError if one is beyond the bound, as read from 0 to t - 1 or with a sign."""
+    if largest is None:
+        return
+    beyond = (np.abs(found) > largest) & (found < plain_modulus - largest)
+    if beyond.any():
+        place = int(np.argmax(beyond))
+        raise ValueRangeError(
+            f"Number {place + 1} is {found[place]:,} modulo {plain_modulus}, and by its label no integer is "
+            f"beyond {largest:,.15g}: read the places that the sender encrypted (--as), look for what "
+            "encrypted a larger one, or, where it was computed modulo t, take Ciphertext.without_bound."
+        )
+
+
+def check_scores(model: LinearModel, model_id: int | None) -> None:
+    """MismatchError unless the label of a ciphertext says that it holds this model's scores. model_id: as the
+    label says it."""
+    if model_id is None:
+        raise MismatchError(
+            "By its label the ciphertext holds no model's scores: score it with `ciphermote infer` first (in "
+            "Python, compute), or leave the model (--model) out to see its slots."
+        )
+    if model_id != model.id:
+        raise MismatchError(
+            f"The ciphertext holds the scores of model {model_id:016x}, and the model given is "
+            f"{model.id:016x}: give the model that `ciphermote infer` was given."
+        )
+
+
+def _errors(
+    values: Numbers, known: Known, options: _Options, model: LinearModel | None
+) -> NDArray[np.float64] | None:
+    if known.largest is None:
+        return None
+    if options.is_exact:
+        return np.zeros(values.shape)
+    if known.error is None:
+        return None
+    if model is not None:
+        return known.of_classes(model.weights)
+    if options.are_complex:  # a curve is of real values
+        return np.full(values.shape, known.error.stated)
+    return known.error.stated_at(values.astype(np.float64))

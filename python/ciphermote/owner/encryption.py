@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encrypt arrays, as a device does: by the C library, under either key.
+
+Where a device keeps one secret and counts, every call here draws a secret of its own, so that no seed comes
+twice, and takes the reading's number from the clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote import _core
+from ciphermote.base import arguments
+from ciphermote.base.arguments import choice, instance, whole
+from ciphermote.base.errors import (
+    Error,
+    KeyFileError,
+    ParameterError,
+    PrecisionWarning,
+    ValueRangeError,
+    of_status,
+)
+from ciphermote.base.words import count_of
+from ciphermote.ciphertext import Ciphertext
+from ciphermote.formats import seal as sb
+from ciphermote.formats.declaration import Declaration
+from ciphermote.formats.seal import key_id_of
+from ciphermote.owner.bfv import Places
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters import ParameterSet, batches
+from ciphermote.parameters.bounds import DEFAULT_READINGS, Readings, check_largest, float32_above
+from ciphermote.parameters.native import core_params
+from ciphermote.parameters.noise import Key
+
+Xof = Literal["blake2xb", "shake256", "chacha20"]
+XOFS: dict[str, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
+_PLACES: dict[str, int] = {"slots": 1, "coefficients": 2}
+_PRECISION, _MESSAGE_BITS = 63, 58
+_DEVICE_SECRET_BYTES = 32
+_FLOAT64_BITS = 53
+_DIGITS_TO_WARN = 2
+_LARGEST_LOG2 = 100
+"""No scale and modulus have room for values from 2^100 on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicKey:
+    """What encrypts without a secret. residues: uint32 [data primes, 2, n], NTT form, as a device holds it;
+    key_id: of the pair; readings: what its owner declares of them."""
+
+    parameters: ParameterSet
+    key_id: int
+    residues: NDArray[np.uint32] = field(repr=False)
+    readings: Readings = DEFAULT_READINGS
+
+    @classmethod
+    def from_seal(cls, data: bytes, parameters: ParameterSet) -> PublicKey:
+        """From SEAL's bytes, as in public.key. FrameError if they are no public key of these parameters;
+        KeyFileError if it is seeded."""
+        return cls(parameters, key_id_of(data), device_residues(sb.read_public_key(data, parameters)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> PublicKey:
+        """From a directory of keys, or its public part. KeyFileError if it holds none."""
+        store = KeyStore.open(path)
+        residues = device_residues(store.public_key())
+        return cls(store.parameters, store.checked_key_id(), residues, store.readings)
+
+
+def device_residues(key: sb.SealPublicKey) -> NDArray[np.uint32]:
+    """SEAL's public key as the device holds it: uint32 [data primes, 2, n]. KeyFileError if it is seeded."""
+    if key.seed is not None:
+        raise KeyFileError("The public key is seeded, which devices do not expand: make new keys.")
+    data = key.residues[:, : len(key.parms.data_primes)]
+    return np.ascontiguousarray(data.transpose(1, 0, 2))
+
+
+def encrypt(
+    values: ArrayLike,
+    key: SecretKey | PublicKey,
+    *,
+    largest: float | None = None,
+    log2_scale: int | None = None,
+    plain_modulus: int = 0,
+    places: Places | None = None,
+    xof: Xof = "chacha20",
+    counter: int | None = None,
+) -> Ciphertext:
+    """Encrypt values, as a device does: Ciphertext.to_frames gives the frames that it sends, behind a
+    declaration of the values' bound.
+
+    values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot, taken as they are (integers
+    from 2^53 on as float64 has them). BFV: up to n integers from 0 to t - 1 or, if
+    any is negative, from above -t/2 to t/2.
+    key: the owner's secret key (half the bytes, less noise) or public key.
+    largest: the bound on |value| that is declared, and is public: choose it without looking at the values. A
+    value beyond it is refused, and so is every result that could outgrow the modulus by it. None: what the
+    keys were made for (Owner.generate's largest; 100 where nothing was declared).
+    log2_scale (CKKS): the scale is 2^log2_scale; largest times it must be below a quarter of the modulus and
+    2^58. None: what suits largest and the number of readings that the keys were made for
+    (Readings.log2_scale). Ciphertexts that are to be added need one scale.
+    plain_modulus: BFV's t, or 0 for CKKS. places (BFV): "slots", each added and multiplied for itself, or
+    "coefficients", for which addition works the same; None: slots if t has them.
+    xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
+    counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
+    nanoseconds since 1970.
+    ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair. Warns with a
+    PrecisionWarning where noise leaves fewer than two digits of the largest number that is given.
+    """
+    instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
+    modulus = arguments.modulus(plain_modulus)
+    bound = declared_bound(largest, key.readings, modulus)
+    numbered = _Counter(counter)
+    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *numbered.callables)
+    frames = encrypt_on(
+        device,
+        values,
+        key,
+        largest=bound,
+        log2_scale=log2_scale,
+        plain_modulus=plain_modulus,
+        places=places,
+        xof=xof,
+    )
+    assert key.key_id is not None
+    if not modulus:
+        _warn_of_noise(values, key, replace(key.readings, largest=bound), log2_scale)
+    declared = Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes()
+    return Ciphertext.from_frames(declared + frames, key.parameters, modulus)
+
+
+def _warn_of_noise(
+    values: ArrayLike, key: SecretKey | PublicKey, readings: Readings, log2_scale: int | None
+) -> None:
+    kind: Key = "symmetric" if isinstance(key, SecretKey) else "asymmetric"
+    error = readings.error(key.parameters, kind, log2_scale)
+    most = float(np.abs(arguments.array(values)).max())
+    if 0 < most < error * 10**_DIGITS_TO_WARN:
+        warnings.warn(
+            f"Noise leaves fewer than {_DIGITS_TO_WARN} digits of these numbers, each of which may be off by "
+            f"{error:.2g}: declare a smaller largest value if none is beyond it (--largest; in Python, "
+            "largest), or smaller sums when you make keys (--summed), or take a larger set than "
+            f"{key.parameters.name}.",  # the same for all readings: Python shows it once
+            PrecisionWarning,
+            stacklevel=3,
+        )
+
+
+def declared_bound(largest: float | None, readings: Readings, plain_modulus: int) -> float:
+    """The bound that a reading is encrypted under: as given, or else as declared with the keys, in BFV no
+    more than integers modulo plain_modulus hold. ParameterError."""
+    if largest is None:
+        return min(readings.largest, plain_modulus - 1) if plain_modulus else readings.largest
+    bound = check_largest(largest)
+    if plain_modulus and bound > plain_modulus - 1:
+        raise ParameterError(
+            f"The largest value (--largest) is {bound:g}, and integers modulo {plain_modulus} go up to "
+            f"{plain_modulus - 1}: declare no more, or take a larger plain modulus."
+        )
+    return bound
+
+
+def encrypt_on(
+    device: _core.Device,
+    values: ArrayLike,
+    key: SecretKey | PublicKey,
+    *,
+    largest: float | None = None,
+    log2_scale: int | None = None,
+    plain_modulus: int = 0,
+    places: Places | None = None,
+    xof: Xof = "chacha20",
+) -> bytes:
+    """As encrypt, without a declaration, on a device that has a secret and a counter of its own, and may tag
+    its frames."""
+    instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
+    plain_modulus = arguments.modulus(plain_modulus)
+    if key.key_id is None:
+        raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
+    params = core_params(key.parameters)
+    bound = declared_bound(largest, key.readings, plain_modulus)
+    code = choice(xof, XOFS, "xof (--xof)")
+    if plain_modulus:
+        if log2_scale is not None:
+            raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
+        if places is None:
+            places = "slots" if batches(plain_modulus, key.parameters.n) else "coefficients"
+        where = choice(places, _PLACES, "places (--as)")
+        integers = _integers(values)
+        _check_within(integers, bound)
+        options = (integers, plain_modulus, where, 32, True, "frames", max(int(bound), 1))
+        with _naming_values(integers, key.parameters, plain_modulus=plain_modulus):
+            if isinstance(key, SecretKey):
+                return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
+            return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
+    if places is not None:
+        raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
+    scale = replace(key.readings, largest=bound).chosen_log2_scale(key.parameters, log2_scale, bound)
+    _check_within(_one_dimension(values, "fiuc", "real or complex numbers"), bound)
+    numbers, exponent, is_complex = _numbers(values)
+    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames", float32_above(bound))
+    with _naming_values(arguments.array(values), key.parameters, scale=scale):
+        if isinstance(key, SecretKey):
+            return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
+        return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+
+
+def _check_within(values: NDArray[Any], largest: float) -> None:
+    """ValueRangeError if one is beyond the declared bound; what is not finite is refused by the library."""
+    magnitudes = np.abs(values.astype(np.complex128 if values.dtype.kind == "c" else np.float64))
+    beyond = np.isfinite(magnitudes) & (magnitudes > largest)
+    if beyond.any():
+        place = int(np.argmax(beyond))
+        raise of_status(
+            "CM_ERR_VALUE_RANGE",
+            f"{values[place]} (number {place + 1}) is beyond the declared largest value, {largest:g}: "
+            "declare a larger one (--largest; in Python, largest), or check where it comes from.",
+        )
+
+
+@contextlib.contextmanager
+def _naming_values(
+    values: NDArray[Any], parameters: ParameterSet, *, scale: int = 0, plain_modulus: int = 0
+) -> Iterator[None]:
+    """What the library refuses about values, with the value, its place and the limit."""
+    try:
+        yield
+    except Error as error:
+        sentence = _about_values(str(error.status), values, parameters, scale, plain_modulus)
+        if sentence is None:
+            raise
+        raise of_status(str(error.status), sentence) from None
+
+
+def _about_values(
+    status: str, values: NDArray[Any], parameters: ParameterSet, scale: int, t: int
+) -> str | None:
+    """A sentence for a status, of BFV's integers modulo t or of CKKS's numbers at a scale, or None."""
+    if status == "CM_ERR_PLAIN_MODULUS":
+        return (
+            f"The plain modulus {t} has no slots at n = {parameters.n}, or leaves no room for noise: take a "
+            f"smaller one, for slots a prime that is 1 modulo {2 * parameters.n} (`ciphermote advise`)."
+        )
+    if status == "CM_ERR_TOO_MANY":
+        room = f"{parameters.n} integers" if t else f"{parameters.slots} numbers"
+        return (
+            f"{count_of(len(values), 'number')} are given, and a ciphertext of {parameters.name} holds "
+            f"{room}: send the rest in another one, or take a larger set."
+        )
+    if status == "CM_ERR_NOT_FINITE":
+        place = int(np.argmin(np.isfinite(values)))
+        return f"Number {place + 1} is {values[place]}, which cannot be encrypted: check where it comes from."
+    if status not in ("CM_ERR_VALUE_RANGE", "CM_ERR_SCALE"):
+        return None
+    if t:
+        signed = bool((values < 0).any())
+        place = int(np.argmax(np.abs(values.astype(np.int64)) if signed else values))
+        limit = (
+            f"half the plain modulus {t}, as integers with a sign are" if signed else f"the plain modulus {t}"
+        )
+        return (
+            f"{values[place]} (number {place + 1}) is not below {limit}: take a larger modulus "
+            "(`ciphermote advise`), or smaller integers."
+        )
+    place = int(np.argmax(np.maximum(np.abs(values.real), np.abs(values.imag))))
+    bits = min(_MESSAGE_BITS, parameters.data_modulus.bit_length() - 3)
+    return (
+        f"{values[place]} (number {place + 1}) times the scale 2^{scale} is not below 2^{bits}, the room in "
+        f"{parameters.name}: take a smaller scale (--log2-scale), or values in a larger unit."
+    )
+
+
+class _Counter:
+    """The counter of one encryption, in memory."""
+
+    _lock = threading.Lock()
+    _latest = -1
+
+    def __init__(self, value: int | None) -> None:
+        self._value = self._next() if value is None else whole(value, "counter", 0, 2**64 - 1, "2^64 - 1")
+        self.used = self._value
+        """The number of the reading that is encrypted with it."""
+
+    @classmethod
+    def _next(cls) -> int:
+        """The clock's, and no number that this process had before."""
+        with cls._lock:
+            cls._latest = max(cls._latest + 1, time.time_ns())
+            return cls._latest
+
+    @property
+    def callables(self) -> tuple[Any, Any]:
+        return (lambda: self._value), self._store
+
+    def _store(self, value: int) -> None:
+        self._value = value
+
+
+def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
+    found = arguments.array(values, ValueRangeError)
+    if found.ndim != 1:
+        raise ValueRangeError(
+            f"The values are of shape {list(found.shape)}: give an array of one dimension, a number for each "
+            "slot."
+        )
+    if found.size == 0:
+        raise ValueRangeError("There are no values: give at least one.")
+    if found.dtype.kind not in kinds:
+        raise ValueRangeError(f"The values are of type {found.dtype}: give {what}.")
+    return found
+
+
+def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
+    """(float32, int32 or int64 [count], complex ones as pairs; exponent: of the unit of integers; complex)
+
+    Exact, but for what is below 2^-53 of the largest number, or 2^-128.
+    """
+    given = _one_dimension(values, "fiuc", "real or complex numbers")
+    is_complex = given.dtype.kind == "c"
+    if is_complex:
+        given = np.ascontiguousarray(given, dtype=np.complex128).view(np.float64)
+    if given.dtype.kind in "iu" and np.abs(given.astype(np.float64)).max() < 2**31:
+        return np.ascontiguousarray(given, dtype=np.int32), 0, False
+    if given.dtype in (np.float16, np.float32) or not np.isfinite(given).all():
+        return np.ascontiguousarray(given, dtype=np.float32), 0, is_complex
+    reals = given.astype(np.float64)
+    _, bits = np.frexp(np.abs(reals).max())
+    if bits > _LARGEST_LOG2:
+        raise ValueRangeError("A value is too large for any scale and modulus: give values in a larger unit.")
+    exponent = max(int(bits) - _FLOAT64_BITS, -128)
+    return np.rint(np.ldexp(reals, -exponent)).astype(np.int64), exponent, is_complex
+
+
+def _integers(values: ArrayLike) -> NDArray[Any]:
+    """int32 or uint32 [count]"""
+    given = _one_dimension(values, "iu", "integers, which are what BFV encrypts")
+    low, high = int(given.min()), int(given.max())
+    kind = np.int32 if low < 0 else np.uint32
+    limits = np.iinfo(kind)
+    if low < limits.min or high > limits.max:
+        raise ValueRangeError("An integer has more than 32 bits, as no plain modulus has: give smaller ones.")
+    return np.ascontiguousarray(given, dtype=kind)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameter sets: made, checked against the security tables, and named; what their noise and room allow, and
+which set serves a computation (adviser, exact_adviser)."""
+
+from ciphermote.parameters.sets import (
+    BUILTIN,
+    CHEAP_PRIME,
+    DEFAULT_SET,
+    EVALUATOR_SETS,
+    MAX_LOG2_SCALE,
+    MOST_SLOTS,
+    OLDER_PREFIX,
+    SCHEME_BFV,
+    SCHEME_CKKS,
+    SECURITY_BOUNDS,
+    ParameterSet,
+    PrimeConstants,
+    batches,
+    by_id,
+    by_name,
+    from_primes,
+    generate,
+    is_prime,
+    prime_constants,
+    validate,
+)
+
+__all__ = [
+    "BUILTIN",
+    "CHEAP_PRIME",
+    "DEFAULT_SET",
+    "EVALUATOR_SETS",
+    "MAX_LOG2_SCALE",
+    "MOST_SLOTS",
+    "OLDER_PREFIX",
+    "SCHEME_BFV",
+    "SCHEME_CKKS",
+    "SECURITY_BOUNDS",
+    "ParameterSet",
+    "PrimeConstants",
+    "batches",
+    "by_id",
+    "by_name",
+    "from_primes",
+    "generate",
+    "is_prime",
+    "prime_constants",
+    "validate",
+]

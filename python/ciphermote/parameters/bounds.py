@@ -1,0 +1,507 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of the values in a ciphertext without decrypting it, and the rule that keeps them readable.
+
+A value beyond the modulus wraps around and decrypts to another number without a word. So every reading has a
+declared bound on |value|, which is public and never taken from the values; every operation works out the
+bound of its result, and `check_room` refuses a result that the modulus may not hold before it is computed.
+What came without a declaration (SEAL's own bytes, older files) is computed on, and its results say that their
+bound is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote.base.arguments import shown, whole
+from ciphermote.base.errors import ParameterError, ValueRangeError
+from ciphermote.base.words import count_of, scale_name
+from ciphermote.parameters import BUILTIN, ParameterSet, batches
+from ciphermote.parameters.noise import Key
+from ciphermote.parameters.uncertainty import Coefficients, Uncertainty
+
+DEFAULT_LARGEST = 100.0
+"""The largest |value| of a reading where nothing is declared."""
+
+DEFAULT_SUMMED = 1000
+"""How many readings a sum has room for where nothing is declared."""
+
+LARGEST_BOUND = 2.0**100
+"""No scale and modulus have room for values beyond this, and none tells those below its inverse apart."""
+
+_MOST_DEFERRED = 64
+"""Operations, one after the other, of which nobody has asked what is known."""
+
+MOST_SOURCES = 16
+"""What is of more encryptions names none of them."""
+
+MOST_SUMMED = 2**40
+"""Readings in a sum."""
+
+_PRODUCT_BITS, _WIDE_PRODUCT_BITS = 29, 58
+"""log2(largest * scale) stays below the first: 31-bit precision on devices holds no more, and readings that
+are added up need one scale. At n = 4096 the public key's noise is 2^-15 of the largest value then. Values
+that 31 bits hold at no scale have 63, and stay below the second."""
+_DIGITS_TO_SAY, _DIGITS_TO_SHOW = 3, 1
+
+
+def device_precision(largest: float, log2_scale: int) -> int:
+    """The bits of the fixed-point numbers with which a device encrypts values up to largest: 31 or 63."""
+    return 31 if largest * 2.0**log2_scale < 2.0**_PRODUCT_BITS else 63
+
+
+def check_largest(largest: object) -> float:
+    """The bound as a float. ParameterError unless it is a number from 2^-100 to 2^100."""
+    if (
+        isinstance(largest, bool | np.bool_)
+        or not isinstance(largest, int | float | np.integer | np.floating)
+        or not 1 / LARGEST_BOUND <= largest <= LARGEST_BOUND
+    ):
+        raise ParameterError(
+            f"The largest value (--largest; in Python, largest) is {shown(largest)}: give the largest "
+            "|value| that any reading may hold, a positive number, such as the sensor's full range."
+        )
+    return float(largest)
+
+
+def float32_above(bound: float) -> float:
+    """The smallest binary32 number that is not below a bound: devices hold no more digits."""
+    nearest = np.float32(bound)
+    return float(nearest if nearest >= bound else np.nextafter(nearest, np.float32(np.inf)))
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What an owner declares of all readings under a key: public.
+
+    largest: no |value| of any reading is beyond it. summed: sums of this many readings have room.
+    ParameterError for values outside their ranges.
+    """
+
+    largest: float = DEFAULT_LARGEST
+    summed: int = DEFAULT_SUMMED
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", check_largest(self.largest))
+        object.__setattr__(self, "summed", whole(self.summed, "summed (--summed)", 1, MOST_SUMMED, "2^40"))
+
+    def declared(self, largest: float | None, summed: int | None) -> Readings | None:
+        """With what is given in place of what is declared; None if nothing is given."""
+        if largest is None and summed is None:
+            return None
+        return Readings(
+            self.largest if largest is None else largest, self.summed if summed is None else summed
+        )
+
+    def widened(self, readings: Readings | None) -> Readings:
+        """As declared anew; None: as before. ParameterError for a smaller largest value, for readings up to
+        the larger one may be there already."""
+        if readings is None:
+            return self
+        if readings.largest < self.largest:
+            raise ParameterError(
+                f"The keys declare a largest value of {self.largest:g}, and readings up to that may be "
+                f"encrypted already: declare no smaller one than {self.largest:g} (--largest)."
+            )
+        return readings
+
+    def of_device(self, largest: float | None) -> float:
+        """The bound of one device: as given, or else that of all. ParameterError for one beyond that, for
+        whoever adds its readings up would not know."""
+        if largest is None:
+            return self.largest
+        if check_largest(largest) > self.largest:
+            raise ParameterError(
+                f"The device's largest value is {largest:g}, and the keys declare {self.largest:g}: raise "
+                f"that first (`ciphermote extend KEYS --largest {largest:g}`; in Python, Owner.extend)."
+            )
+        return float(largest)
+
+    def log2_scale(self, parameters: ParameterSet) -> int:
+        """The CKKS scale for such readings: precise, and with room for their sum in a fresh ciphertext.
+
+        ParameterError if the set has no room at any scale.
+        """
+        size, smallest = math.log2(self.largest), parameters.log2_scales[0]
+        bits = _PRODUCT_BITS if size + smallest < _PRODUCT_BITS else _WIDE_PRODUCT_BITS
+        wanted = math.ceil(bits - size) - 1
+        room = math.floor(math.log2(parameters.data_modulus / 4 / self.largest / self.summed))
+        found = min(wanted, room, parameters.log2_scales[-1])
+        if found < smallest:
+            raise ParameterError(
+                f"{parameters.name} has no room for sums of {self.summed:,} readings of up to "
+                f"{self.largest:g}: declare fewer (--summed), give values in a larger unit, or take a larger "
+                "set."
+            )
+        return found
+
+    def chosen_log2_scale(self, parameters: ParameterSet, log2_scale: int | None, largest: float) -> int:
+        """The CKKS scale of readings up to largest: as given, or log2_scale's for all readings.
+        ParameterError for one outside the set's; ValueRangeError for one without room for largest."""
+        if log2_scale is None:
+            return self.log2_scale(parameters)
+        steps = parameters.log2_scales
+        scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
+        check_room("A reading", largest, parameters, len(parameters.data_primes), 2.0**scale, 0)
+        return scale
+
+    def error(
+        self, parameters: ParameterSet, key: Key, log2_scale: int | None = None, count: int = 1
+    ) -> float:
+        """The stated error of the mean of so many fresh readings."""
+        scale = self.log2_scale(parameters) if log2_scale is None else log2_scale
+        return Uncertainty.fresh(parameters, key, 2.0**scale).repeated(count).times(1 / count).stated
+
+    def digits(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
+        """The decimal digits of the largest value that the noise leaves."""
+        return math.log10(self.largest / self.error(parameters, key, log2_scale))
+
+    def smallest_set(self, parameters: ParameterSet, key: Key) -> ParameterSet | None:
+        """The smallest built-in set of the same standard or a stricter one that leaves such readings three
+        digits; None if there is none."""
+        fitting = (
+            other
+            for other in BUILTIN
+            if other.n >= parameters.n and other.standard in ("2024", parameters.standard)
+        )
+        return next((other for other in fitting if self._suits(other, key)), None)
+
+    def _suits(self, parameters: ParameterSet, key: Key) -> bool:
+        try:
+            return self.digits(parameters, key) >= _DIGITS_TO_SAY
+        except ParameterError:
+            return False
+
+
+DEFAULT_READINGS = Readings()
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the values in a ciphertext; None: not known.
+
+    largest: no |value| is beyond it (CKKS: |slot|; BFV: |integer|, as an integer before it is reduced modulo
+    t). error: of a slot (CKKS). reading: of scores, the error of a slot of the reading that they are of, from
+    which each class has its own. sources: names of the encryptions that its error comes of, () if they are
+    not
+    known or too many; errors that have no source in common are independent. slots_independent: whether the
+    slots' errors are, as encryption makes them.
+    """
+
+    largest: float | None = None
+    error: Uncertainty | None = None
+    reading: Uncertainty | None = None
+    sources: frozenset[int] = frozenset()
+    slots_independent: bool = False
+
+    @classmethod
+    def encrypted(
+        cls, largest: float, parameters: ParameterSet, key: Key, scale: float, source: int | None = None
+    ) -> Known:
+        """Of a fresh CKKS ciphertext at this scale. source: names it; None: nothing does."""
+        error = Uncertainty.fresh(parameters, key, scale)
+        sources = frozenset(() if source is None else (source,))
+        return cls(largest, error, sources=sources, slots_independent=True)
+
+    def times(self, factor: float) -> Known:
+        """Each value times a number."""
+        error = None if self.error is None else self.error.times(factor)
+        return replace(self, largest=_product(self.largest, factor), error=error, reading=None)
+
+    def times_rounded(self, factor: float, scale: float) -> Known:
+        """Each value times a number that is rounded to a plaintext's scale, the same way each time."""
+        found = self.times(factor)
+        if found.error is None or self.largest is None:
+            return found
+        off = abs(round(factor * scale) / scale - factor)
+        return replace(found, error=found.error.biased(off * self.largest))
+
+    def times_slots(self, largest: float) -> Known:
+        """Each value times a number of its own of at most this magnitude. The error is that of the largest
+        factor."""
+        error = None if self.error is None else self.error.worst.times(largest)
+        return replace(self, largest=_product(self.largest, largest), error=error, reading=None)
+
+    def plus(self, other: Known) -> Known:
+        """The sum or difference of two."""
+        both = KnownSum()
+        both.add(self)
+        both.add(other)
+        return both.known
+
+    def plus_number(self, number: float) -> Known:
+        """Each value plus the same number."""
+        error = None if self.error is None else self.error.moved(number)
+        return replace(self, largest=sum_of((self.largest, abs(number))), error=error)
+
+    def plus_slots(self, largest: float) -> Known:
+        """Each value plus a number of its own of at most this magnitude."""
+        error = None if self.error is None else self.error.worst
+        return replace(self, largest=sum_of((self.largest, largest)), error=error)
+
+    def plus_noise(self, noise: Uncertainty | None) -> Known:
+        """With the noise of an operation that leaves the values as they are. None: not known."""
+        error = None if self.error is None or noise is None else self.error.plus_noise(noise)
+        return replace(self, error=error)
+
+    def product(self, other: Known) -> Known:
+        """The product of two, slot by slot."""
+        if self.largest is None or other.largest is None:
+            return UNKNOWN
+        largest = self.largest * other.largest
+        if self.error is None or other.error is None:
+            return Known(largest)
+        errors = self.error.worst.times(other.largest), other.error.worst.times(self.largest)
+        error = errors[0].plus(errors[1], independent=self.is_independent_of(other))
+        both = self.error.worst.total * other.error.worst.total
+        return Known(largest, error.plus_noise(Uncertainty((2 * both,), (2 * both,))))
+
+    def square(self) -> Known:
+        """The square of each value."""
+        return self.polynomial((0.0, 0.0, 1.0))
+
+    def polynomial(self, coefficients: Sequence[float], own: Uncertainty | None = None) -> Known:
+        """A polynomial of each value, with coefficients from the constant one up. own: the noise that
+        computing it adds, as a polynomial of the value."""
+        if self.largest is None:
+            return UNKNOWN
+        magnitudes = np.abs(np.array(coefficients, dtype=np.float64))
+        error = None if self.error is None else self.error.through(coefficients, self.largest, own)
+        largest = float(np.polynomial.polynomial.polyval(self.largest, magnitudes))
+        return replace(self, largest=largest, error=error, reading=None)
+
+    def slots_added(self, count: int) -> Known:
+        """The sum of so many slots."""
+        return self.weighted(np.ones((1, count)), _product(self.largest, count), None)
+
+    def weighted(self, weights: NDArray[np.float64], largest: float | None, own: Uncertainty | None) -> Known:
+        """Weighted sums over slots: weights [sums, slots]. largest: of the sums. own: the noise that
+        computing them adds."""
+        if self.error is None:
+            return Known(largest, sources=self.sources)
+        norms = _Norms.of(weights, independent=self.slots_independent)
+        given = self.error.worst
+        error = Uncertainty(
+            (norms.variance.max() * given.variance[0],),
+            (norms.spread.max() * given.spread[0],),
+            norms.bias * given.bias,
+            rounding=(norms.variance.max() * given.rounding[0],),
+        )
+        if own is not None:
+            error = error.plus_noise(own)
+        return Known(largest, error, given if self.slots_independent else None, self.sources)
+
+    def of_classes(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """How far each score may be off, of a model with these weights; None: not known."""
+        if self.error is None or self.largest is None:
+            return None
+        if self.reading is None:
+            return np.full(len(weights), self.error.stated)
+        norms = _Norms.of(weights, independent=True)
+        lighter = norms.variance.max() - norms.variance, norms.spread.max() - norms.spread
+        mine, of_reading = self.error, self.reading
+
+        def left(whole: Coefficients, part: Coefficients, less: float) -> Coefficients:
+            return (max(whole[0] - less * part[0], 0.0),)
+
+        return np.array(
+            [
+                Uncertainty(
+                    left(mine.variance, of_reading.variance, less),
+                    left(mine.spread, of_reading.spread, less_spread),
+                    mine.bias,
+                    rounding=left(mine.rounding, of_reading.rounding, less),
+                ).stated
+                for less, less_spread in zip(*lighter, strict=True)
+            ]
+        )
+
+    def is_independent_of(self, other: Known) -> bool:
+        return bool(self.sources and other.sources) and self.sources.isdisjoint(other.sources)
+
+    def bounded(self, largest: float | None) -> Known:
+        """As it is, but with the bound that the caller vouches for, if there is one."""
+        return self if largest is None else replace(self, largest=largest)
+
+
+UNKNOWN = Known()
+
+
+class Knowledge:
+    """What is known of a ciphertext. The bound is there at once, for results are checked by it before they
+    are computed; the rest is worked out when it is asked for."""
+
+    __slots__ = ("_depth", "_known", "_make", "largest")
+
+    def __init__(self, largest: float | None, make: Callable[[], Known], *of: Knowledge) -> None:
+        """make: works it out; of: from what. largest: as make has it."""
+        self.largest = largest
+        self._known: Known | None = None
+        self._make: Callable[[], Known] | None = make
+        self._depth: int = 1 + max((each._depth for each in of), default=0)
+        if self._depth > _MOST_DEFERRED:
+            self._depth = 1
+            for each in of:
+                _ = each.known
+
+    @classmethod
+    def of(cls, known: Known) -> Knowledge:
+        found = cls(known.largest, lambda: known)
+        found._known, found._make, found._depth = known, None, 0
+        return found
+
+    @property
+    def known(self) -> Known:
+        if self._known is None:
+            assert self._make is not None
+            self._known, self._make, self._depth = self._make(), None, 0
+        return self._known
+
+
+@dataclass(frozen=True)
+class _Norms:
+    """What a slot's variance, its spread and its bias are multiplied by in weighted sums over slots."""
+
+    variance: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    bias: float
+
+    @classmethod
+    def of(cls, weights: NDArray[np.float64], *, independent: bool) -> _Norms:
+        most = np.abs(weights).sum(axis=1)
+        if not independent:
+            return cls(most**2, most**2, float(most.max()))
+        # Each slot has a variance of its own, so the sum's spreads less.
+        return cls((weights**2).sum(axis=1), np.sqrt((weights**4).sum(axis=1)), float(most.max()))
+
+
+class KnownSum:
+    """What is known of a sum, term by term.
+
+    Errors of terms that have no source in common are independent of each other. All others may be one and the
+    same, and add up: those of no known source, and of one that came before, such as a ciphertext that is
+    given twice. distinct: the caller vouches that no two terms have a source in common.
+    """
+
+    def __init__(self, *, distinct: bool = False) -> None:
+        self.count = 0
+        self.largest: float | None = 0.0
+        self._distinct = distinct
+        self._sources: set[int] = set()
+        self._slots_independent = True
+        self._is_known = True
+        self._independent: Uncertainty | None = None
+        self._others: Uncertainty | None = None
+        self._only: Known | None = None
+
+    def add(self, term: Known) -> None:
+        self.count += 1
+        self._only = term if self.count == 1 else None
+        self.largest = sum_of((self.largest, term.largest))
+        self._slots_independent &= term.slots_independent
+        if term.error is None:
+            self._is_known = False
+        elif self._is_new(term):
+            self._independent = _joined(self._independent, term.error, independent=True)
+        else:
+            self._others = _joined(self._others, term.error, independent=False)
+            self._slots_independent = False
+
+    def _is_new(self, term: Known) -> bool:
+        if self._distinct:
+            return True
+        if not term.sources or not self._sources.isdisjoint(term.sources):
+            return False
+        self._sources |= term.sources
+        return True
+
+    @property
+    def known(self) -> Known:
+        if self._only is not None:
+            return self._only
+        error = None
+        if self._is_known:
+            error = self._others
+            if self._independent is not None:
+                error = _joined(error, self._independent, independent=False)
+        are_all = self._is_known and self._others is None and len(self._sources) <= MOST_SOURCES
+        sources = frozenset(self._sources if are_all else ())
+        return Known(self.largest, error, sources=sources, slots_independent=self._slots_independent)
+
+
+def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) -> Uncertainty:
+    return term if total is None else total.plus(term, independent=independent)
+
+
+def terms_of_product(parameters: ParameterSet, plain_modulus: int) -> int:
+    """How many products of two values are added up in one value of a product: 1, slot by slot, or n where
+    BFV's plain modulus has no slots and the product is of polynomials."""
+    slotted = not plain_modulus or batches(plain_modulus, parameters.n)
+    return 1 if slotted else parameters.n
+
+
+def room(parameters: ParameterSet, primes: int, scale: float, plain_modulus: int) -> float:
+    """The largest |value| that a ciphertext of this many primes holds: a quarter of the modulus over the
+    scale, as decryption demands it (CKKS); t - 1 (BFV)."""
+    if plain_modulus:
+        return plain_modulus - 1
+    return math.prod(parameters.primes[:primes]) / 4 / scale
+
+
+def check_room(
+    what: str, largest: float | None, parameters: ParameterSet, primes: int, scale: float, plain_modulus: int
+) -> None:
+    """The rule: ValueRangeError if a result's |values| may be larger than its ciphertext holds.
+
+    what: the operation, for people, as in "The sum of 13 ciphertexts". largest: the result's bound; None, not
+    known, passes. primes, scale: of the result.
+    """
+    if largest is None:
+        return
+    limit = room(parameters, primes, scale, plain_modulus)
+    if largest <= limit:
+        return
+    if plain_modulus:
+        raise ValueRangeError(
+            f"{what} may reach {largest:,.15g}, and integers modulo {plain_modulus} go up to {limit:,}: take "
+            "a larger plain modulus, add up fewer, or declare a smaller largest value (--largest)."
+        )
+    raise ValueRangeError(
+        f"{what} may reach {largest:,.6g}, and a ciphertext of {parameters.name} with "
+        f"{count_of(primes, 'prime')} at scale {scale_name(scale)} holds values up to {limit:,.6g}: encrypt "
+        "at a smaller scale (--log2-scale), declare a smaller largest value (--largest) if that is true, or "
+        "take a larger set."
+    )
+
+
+def check_digits(what: str, known: Known, parameters: ParameterSet) -> None:
+    """ValueRangeError if the expected error leaves not one digit of the largest value that a CKKS result may
+    hold: what it decrypts to would be noise. What is not known passes."""
+    if known.largest is None or known.error is None:
+        return
+    error = known.error.stated
+    # The largest error of a curve is that of some values only, and says nothing of the others.
+    if known.error.is_curve or error * 10**_DIGITS_TO_SHOW <= known.largest:
+        return
+    raise ValueRangeError(
+        f"{what} holds values of up to {known.largest:,.4g} with an error of up to {error:,.3g}, which "
+        "leaves nothing of them: encrypt at a larger scale (--log2-scale), or under the secret key, or take "
+        f"a larger set than {parameters.name} (`ciphermote keygen` says which)."
+    )
+
+
+def _product(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * abs(factor)
+
+
+def sum_of(values: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total

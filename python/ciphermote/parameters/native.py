@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameter sets as the C library and the hosted library see them, made once for each."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import astuple
+from functools import cache, lru_cache
+
+from ciphermote import _core, _evaluator
+from ciphermote.parameters import ParameterSet, prime_constants
+
+
+@cache
+def core_params(parameters: ParameterSet) -> _core.Params:
+    """The set as the C library sees it."""
+    rows = [astuple(prime_constants(parameters.n, q)) for q in parameters.primes]
+    return _core.Params(
+        name=parameters.name,
+        id=parameters.id,
+        log2_n=parameters.log2_n,
+        data_primes=len(parameters.data_primes),
+        log2_q_data=parameters.data_modulus.bit_length() - 1,
+        rows=rows,
+    )
+
+
+# Ciphertexts and keys go together if they share a context: two threads must not make two of one set.
+_MAKING = threading.Lock()
+
+
+def context_of(parameters: ParameterSet, plain_modulus: int = 0) -> _evaluator.Context:
+    """The set's arithmetic, CKKS's or BFV's, in the fastest instructions of this machine."""
+    with _MAKING:
+        return _context_of(parameters, plain_modulus)
+
+
+@lru_cache(16)
+def _context_of(parameters: ParameterSet, plain_modulus: int) -> _evaluator.Context:
+    return _evaluator.Context(
+        parameters.log2_n,
+        list(parameters.data_primes),
+        list(parameters.special_primes),
+        parameters.digit_primes,
+        plain_modulus,
+    )

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a decrypted value may be off, by the noise model (noise.py).
+
+An uncertainty is worked out beside the ciphertext, from public numbers, and never from what is decrypted: the
+slots that a rotation has added up all hold the same noise, so their scatter says nothing about it.
+
+Most operations leave an error that is the same whatever the value. Products of ciphertexts and polynomials do
+not: x^2 is off by 2|x| times the error of x. Such an uncertainty is a curve over a hidden number u from -1 to
+1, on which the value and the variance of its error are polynomials; a decrypted value is looked up on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polynomial
+from numpy.typing import NDArray
+
+from ciphermote.parameters import ParameterSet
+from ciphermote.parameters.noise import (
+    ENCODER_VARIANCE,
+    Key,
+    Noise,
+    encryption_noise,
+    rounding_noise,
+    switching_noise,
+)
+
+Coefficients = tuple[float, ...]
+"""Of a polynomial, from the constant one up."""
+
+DEVIATIONS = 4.0
+"""A stated error is this many standard deviations of a Gaussian."""
+
+TAIL = 0.3
+"""Where the variance spreads by a share r of itself from key to key, a stated error is 1 + TAIL r^2 times as
+large. Then at most one value in 1,400 is off by more, and under a secret key, where r is 0, one in 16,000."""
+
+MOST_COEFFICIENTS = 128
+"""Of one polynomial; above, the largest variance stands for all."""
+
+_MOST_SHARE = 2.2
+_GRID_POINTS = 4097
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The error of the real part of a slot, in the values' unit.
+
+    variance: of the noise; spread: of the variance, from key to key (Noise). bias: what rounding may have
+    added to that, the same way each time. values: the value on the curve, () where the error is the same for
+    all values. rounding: the variance of what encoding numbers in coefficients has rounded: two encryptions
+    of the same numbers are rounded the same way, so in a sum it is added up like one and the same error. All
+    but bias are polynomials in u.
+    """
+
+    variance: Coefficients
+    spread: Coefficients = (0.0,)
+    bias: float = 0.0
+    values: Coefficients = ()
+    rounding: Coefficients = (0.0,)
+
+    @classmethod
+    def of(cls, noise: Noise, n: int, scale: float) -> Uncertainty:
+        """Noise in the coefficients of a polynomial at this scale: n/2 times its variance in a slot's real
+        part."""
+        slot = n / 2 / scale**2
+        return cls((noise.variance * slot,), (noise.spread * slot,))
+
+    @classmethod
+    def fresh(cls, parameters: ParameterSet, key: Key, scale: float) -> Uncertainty:
+        """Of encryption, and of rounding to coefficients."""
+        noise = cls.of(encryption_noise(parameters.n, key), parameters.n, scale)
+        return noise.plus_noise(cls.encoding(parameters, scale))
+
+    @classmethod
+    def rescaling(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
+        """Of rescaling to this scale."""
+        return cls.of(rounding_noise(parameters.n), parameters.n, scale)
+
+    @classmethod
+    def switching(
+        cls, parameters: ParameterSet, primes: int, scale: float, *, centred: bool = True
+    ) -> Uncertainty:
+        """Of key switching: a rotation, a relinearization (at the product's scale), a change of key."""
+        return cls.of(switching_noise(parameters, primes, centred=centred), parameters.n, scale)
+
+    @classmethod
+    def encoding(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
+        """Of numbers, each slot its own, that are encoded at this scale."""
+        return cls((0.0,), rounding=cls.of(Noise(ENCODER_VARIANCE), parameters.n, scale).variance)
+
+    @classmethod
+    def of_constant(cls, scale: float) -> Uncertainty:
+        """Of one number for all slots that is encoded at this scale: in a single coefficient."""
+        return cls((0.0,), bias=1 / 2 / scale)
+
+    @classmethod
+    def of_weights(
+        cls, parameters: ParameterSet, scale: float, largest: float, terms: int = 1
+    ) -> Uncertainty:
+        """Of the rounding of so many weights that are encoded at this scale, on values up to largest. The
+        same weights are rounded the same way each time."""
+        (variance,) = cls.encoding(parameters, scale).rounding
+        return cls((0.0,), bias=DEVIATIONS * math.sqrt(terms * variance) * largest)
+
+    @property
+    def is_curve(self) -> bool:
+        return bool(self.values)
+
+    @cached_property
+    def worst(self) -> Uncertainty:
+        """The largest error of any value on the curve, for all."""
+        if not self.is_curve:
+            return self
+        parts = self.variance, self.spread, self.rounding
+        most = (float(polynomial.polyval(_grid(), each).max()) for each in parts)
+        variance, spread, rounding = most
+        return Uncertainty((variance,), (spread,), self.bias, rounding=(rounding,))
+
+    @property
+    def stated(self) -> float:
+        """How far any value may be off."""
+        worst = self.worst
+        (stated,) = _stated(np.array([worst.total]), np.array(worst.spread))
+        return float(stated) + self.bias
+
+    @property
+    def total(self) -> float:
+        """The largest variance of any value, of noise and rounding."""
+        worst = self.worst
+        return worst.variance[0] + worst.rounding[0]
+
+    def stated_at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far each of these decrypted values may be off: by the largest error of all points of the curve
+        that have this value; by the largest of all, where none has."""
+        if not self.is_curve:
+            return np.full(values.shape, self.stated)
+        u = _grid()
+        both = _tuple(polynomial.polyadd(self.variance, self.rounding))
+        at, variance, spread = (polynomial.polyval(u, each) for each in (self.values, both, self.spread))
+        inside = np.clip(values, at.min(), at.max())
+        found = np.where(np.abs(values - inside) > self.stated, self.stated - self.bias, 0.0)
+        for first, last in _monotone_runs(at):
+            piece = (
+                slice(first, last + 1)
+                if at[last] >= at[first]
+                else slice(last, first - 1 if first else None, -1)
+            )
+            run = at[piece]
+            here = (inside >= run[0]) & (inside <= run[-1])
+            looked_up = (np.interp(inside[here], run, each[piece]) for each in (variance, spread))
+            found[here] = np.maximum(found[here], _stated(*looked_up))
+        return found + self.bias
+
+    def times(self, factor: float) -> Uncertainty:
+        """Of each value times a number."""
+        square = factor**2
+        return Uncertainty(
+            tuple(each * square for each in self.variance),
+            tuple(each * square for each in self.spread),
+            self.bias * abs(factor),
+            tuple(each * factor for each in self.values),
+            tuple(each * square for each in self.rounding),
+        )
+
+    def moved(self, number: float) -> Uncertainty:
+        """Of each value plus a number."""
+        if not self.is_curve:
+            return self
+        return replace(self, values=(self.values[0] + number, *self.values[1:]))
+
+    def biased(self, bias: float) -> Uncertainty:
+        return replace(self, bias=self.bias + bias)
+
+    def plus_noise(self, noise: Uncertainty) -> Uncertainty:
+        """With more noise, which is independent of it and of the value."""
+        (variance,), (spread,) = noise.variance, noise.spread
+        return Uncertainty(
+            (self.variance[0] + variance, *self.variance[1:]),
+            (self.spread[0] + spread, *self.spread[1:]),
+            self.bias + noise.bias,
+            self.values,
+            _rounded_alike(self.rounding, noise.rounding),
+        )
+
+    def plus(self, other: Uncertainty, *, independent: bool) -> Uncertainty:
+        """Of a sum of two values. What is not known to be independent may be one and the same error, and adds
+        up."""
+        if not independent:
+            return _added_up(self.worst, other.worst)
+        if not self.is_curve and not other.is_curve:
+            return self.plus_noise(other)
+        mine, others = _Square.of(self), _Square.of(other)
+        if mine is not None and others is not None and (mine.factor > 0) == (others.factor > 0):
+            return mine.plus(others)
+        return self.worst.plus_noise(other.worst)
+
+    def repeated(self, count: int) -> Uncertainty:
+        """Of the sum of so many values whose noise is independent, and which are rounded alike."""
+        worst = self.worst
+        (variance,), (spread,), (rounding,) = worst.variance, worst.spread, worst.rounding
+        return Uncertainty(
+            (variance * count,), (spread * count,), worst.bias * count, rounding=(rounding * count**2,)
+        )
+
+    def through(
+        self, function: Sequence[float], largest: float, own: Uncertainty | None = None
+    ) -> Uncertainty | None:
+        """Of a polynomial of each value, of values up to largest, which itself adds the error own: a curve
+        whose polynomials are in the value. None if that is beyond all floats."""
+        x = np.array(self.values if self.is_curve else (0.0, largest))
+        slope, bend = (_composed(polynomial.polyder(function, order), x) for order in (1, 2))
+        slope_squared, bend_squared = (polynomial.polymul(each, each) for each in (slope, bend))
+        most, (scatter,) = self.total, self.worst.spread
+        share = 1 + (scatter / most) ** 2 if most else 1.0
+        # (x + e)^2 is off by 2 x e, and by e^2 less the square of the noise's imaginary part. That has the
+        # tail of a variance that spreads by sqrt(2) of itself even under one key.
+        second = most**2 * share * bend_squared
+        parts = []
+        for mine, added, factor in (
+            (self.variance, None if own is None else own.variance, 1.0),
+            (self.spread, None if own is None else own.spread, math.sqrt(2) * share),
+            (self.rounding, None if own is None else own.rounding, 0.0),
+        ):
+            part = polynomial.polyadd(polynomial.polymul(slope_squared, mine), factor * second)
+            parts.append(part if added is None else polynomial.polyadd(part, _composed(added, x)))
+        steepest = float(np.abs(polynomial.polyval(_grid(), slope)).max())
+        bias = self.bias * steepest + (0.0 if own is None else own.bias)
+        variance, spread, rounding = parts
+        values = _composed(np.array(function, dtype=np.float64), x)
+        found = Uncertainty(_tuple(variance), _tuple(spread), bias, _tuple(values), _tuple(rounding))
+        if not found._is_finite:
+            return None
+        return found if found._is_short else found.worst
+
+    @property
+    def _is_finite(self) -> bool:
+        return all(
+            map(math.isfinite, (*self.variance, *self.spread, *self.values, *self.rounding, self.bias))
+        )
+
+    @property
+    def _is_short(self) -> bool:
+        return max(map(len, (self.variance, self.spread, self.values, self.rounding))) <= MOST_COEFFICIENTS
+
+
+@dataclass(frozen=True)
+class _Square:
+    """The curve of a square, or of a sum of squares, times a factor: value factor u^2, error variance +
+    slope |value|. Sums of such are such again: what is rounded alike adds up by sqrt(a |x|) + sqrt(b |y|) <=
+    sqrt((a + b) |x + y|)."""
+
+    factor: float
+    variance: float
+    variance_slope: float
+    spread: float
+    spread_slope: float
+    rounding: float
+    rounding_slope: float
+    bias: float
+
+    @classmethod
+    def of(cls, given: Uncertainty) -> _Square | None:
+        values = given.values
+        if len(values) != 3 or any(values[:2]) or not values[2]:
+            return None
+        parts = [_padded(each) for each in (given.variance, given.spread, given.rounding)]
+        if any(len(part) > 3 or part[1] for part in parts):
+            return None
+        size = abs(values[2])
+        (variance, spread, rounding), bias = ((part[0], part[2] / size) for part in parts), given.bias
+        return cls(values[2], *variance, *spread, *rounding, bias)
+
+    def plus(self, other: _Square) -> Uncertainty:
+        factor = self.factor + other.factor
+        slopes = (
+            max(self.variance_slope, other.variance_slope),
+            max(self.spread_slope, other.spread_slope),
+        )
+        return Uncertainty(
+            (self.variance + other.variance, 0.0, slopes[0] * abs(factor)),
+            (self.spread + other.spread, 0.0, slopes[1] * abs(factor)),
+            self.bias + other.bias,
+            (0.0, 0.0, factor),
+            (
+                *_rounded_alike((self.rounding,), (other.rounding,)),
+                0.0,
+                (self.rounding_slope + other.rounding_slope) * abs(factor),
+            ),
+        )
+
+
+def _padded(coefficients: Coefficients) -> Coefficients:
+    return (*coefficients, 0.0, 0.0, 0.0)[: max(3, len(coefficients))]
+
+
+def _added_up(a: Uncertainty, b: Uncertainty) -> Uncertainty:
+    variances = a.variance[0], b.variance[0]
+    (total,) = _rounded_alike(a.variance, b.variance)
+    shares = [
+        spread / variance
+        for spread, variance in zip((a.spread[0], b.spread[0]), variances, strict=True)
+        if variance
+    ]
+    rounding = _rounded_alike(a.rounding, b.rounding)
+    return Uncertainty((total,), (total * max(shares, default=0.0),), a.bias + b.bias, rounding=rounding)
+
+
+def _rounded_alike(a: Coefficients, b: Coefficients) -> Coefficients:
+    """The variance of the sum of two errors that may be one and the same. Of curves: that of two errors, for
+    what is added to a curve is of other numbers."""
+    if len(a) == len(b) == 1:
+        return ((math.sqrt(a[0]) + math.sqrt(b[0])) ** 2,)
+    return _tuple(polynomial.polyadd(a, b))
+
+
+def _stated(variance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A fit to mixtures of Gaussians whose variance is a sum of exponential ones and a constant."""
+    positive = np.maximum(variance, 0.0)
+    share = np.divide(spread, positive, out=np.zeros_like(positive), where=positive > 0)
+    stated: NDArray[np.float64] = (
+        DEVIATIONS * np.sqrt(positive) * (1 + TAIL * np.minimum(share, _MOST_SHARE) ** 2)
+    )
+    return stated
+
+
+def _composed(outer: NDArray[Any] | Coefficients, inner: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = np.zeros(1)
+    for coefficient in reversed(list(outer)):
+        found = polynomial.polyadd(polynomial.polymul(found, inner), [coefficient])
+    return found
+
+
+def _tuple(coefficients: NDArray[Any]) -> Coefficients:
+    return tuple(polynomial.polytrim(coefficients).tolist())
+
+
+@cache
+def _grid() -> NDArray[np.float64]:
+    """u from -1 to 1, ever closer about 0: values are often far below their bound."""
+    grid: NDArray[np.float64] = np.linspace(-1, 1, _GRID_POINTS) ** 3
+    return grid
+
+
+def _monotone_runs(values: NDArray[Any]) -> list[tuple[int, int]]:
+    """(first, last) of each longest run that only rises or only falls; the next one begins where it ends."""
+    signs = np.sign(np.diff(values))
+    turns = np.flatnonzero(signs[1:] != signs[:-1]) + 1
+    edges = [0, *turns.tolist(), len(values) - 1]
+    return [(first, last) for first, last in pairwise(edges) if first < last]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all HTTP clients of a gateway share: its address, tokens and refusals."""
+
+from __future__ import annotations
+
+import httpx
+
+from ciphermote.base import json_text, number_text
+from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
+
+_LONGEST_SENTENCE = 600
+
+
+def refusal_of(response: httpx.Response) -> GatewayError:
+    """The refusal in a gateway's answer, or a sentence about whatever answered in its place."""
+    try:
+        fields = json_text.parse_large(response.content)
+        name, sentence = str(fields["title"]), str(fields["detail"])[:_LONGEST_SENTENCE]
+    except (ValueError, KeyError, TypeError):
+        name = "http"
+        sentence = f"{response.url.host} answers with status {response.status_code}: see what is in between."
+    wait = response.headers.get("retry-after", "")
+    return GatewayError(
+        sentence, name, response.status_code, float(wait) if number_text.is_natural(wait) else None
+    )
+
+
+def checked_url(url: str) -> str:
+    """Without a slash at its end. ParameterError for what is no address of a gateway."""
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        parsed = httpx.URL("")
+    if parsed.scheme != "https" or not parsed.host or parsed.userinfo or parsed.query or parsed.fragment:
+        raise ParameterError(
+            f"The gateway (--gateway) is {url[:80]!r}: give https://HOST or https://HOST:PORT; tokens go "
+            "over nothing less."
+        )
+    return str(parsed).rstrip("/")
+
+
+def checked_token(token: str) -> str:
+    found = token.strip()
+    if not found.isascii() or not found.replace("_", "").isalnum():
+        raise KeyFileError("The token is none: give the file that the gateway's operator or owner made.")
+    return found
