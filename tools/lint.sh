@@ -71,6 +71,7 @@ check "licence: named in the first lines of each source" licensed
 check "lines of at most 110 columns" .venv/bin/python tools/check_lines.py
 check "checks in tests that cannot fail" .venv/bin/python tools/check_tests.py
 check "the order of the libraries' rooms" .venv/bin/python tools/check_rooms.py
+check "the order of the Python package's rooms" .venv/bin/python tools/check_python_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format fixes it)" "$ruff" format --check --quiet \

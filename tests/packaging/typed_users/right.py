@@ -6,13 +6,14 @@ from typing import assert_type
 
 import ciphermote
 import numpy as np
-from ciphermote import Owner, WeightedSum, compute, decrypt, encrypt
+from ciphermote import Ciphertext, Owner, WeightedSum, compute, decrypt, encrypt
 from ciphermote.base.errors import Error, FrameError
 from ciphermote.evaluate.engine import Engine, open_engine
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.formats.frames import adapt
 from ciphermote.formats.key_directory import GALOIS_FILE
+from ciphermote.formats.residues import expand_seed
 from ciphermote.owner import bfv, ckks
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
@@ -26,7 +27,7 @@ def make_keys(folder: Path, model: LinearModel) -> KeyStore:
     return KeyStore.create(folder, parameters, galois_steps=plan.rotation_steps)
 
 
-def score(keys: KeyStore, model: LinearModel, frames: bytes) -> bytes:
+def score(keys: KeyStore, model: LinearModel, frames: bytes) -> Ciphertext:
     reading = assert_type(adapt(frames, keys.parameters, keys.key_id), bytes)
     with open_engine(keys.parameters, galois_keys=keys.public_bytes(GALOIS_FILE)) as engine:
         assert_type(engine, Engine)
@@ -36,11 +37,12 @@ def score(keys: KeyStore, model: LinearModel, frames: bytes) -> bytes:
 
 def average(readings: list[list[float]]) -> float:
     owner = assert_type(Owner.generate(rotations=[1]), Owner)
-    frames = assert_type([encrypt(values, owner.public_key) for values in readings], list[bytes])
+    readings_sent = [encrypt(values, owner.public_key) for values in readings]
+    frames = assert_type([each.to_frames() for each in readings_sent], list[bytes])
     weights = [1 / len(frames)] * len(frames)
     mean = compute(WeightedSum(weights), frames, owner.evaluation_keys, bound=60)
     assert_type(owner.key_id, int)
-    return float(decrypt(assert_type(mean, bytes), owner.secret_key)[0].real)
+    return float(decrypt(assert_type(mean, Ciphertext), owner.secret_key)[0].real)
 
 
 def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:
@@ -49,5 +51,5 @@ def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:
     except FrameError as error:
         raise Error(f"{ciphermote.__version__}: {error}") from error
     assert_type(integers, NDArray[np.int64])
-    assert_type(ckks.expand_seed(keys.parameters, 1, bytes(64), 1), NDArray[np.uint32])
+    assert_type(expand_seed(keys.parameters, 1, bytes(64), 1), NDArray[np.uint32])
     return assert_type(ckks.decrypt(scores, keys.secret()).slots(), NDArray[np.float64])
