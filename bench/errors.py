@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench.rows import Row, write_results
+from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = 500
@@ -152,7 +152,15 @@ def rows_of(kind: str, keys: int) -> list[Row]:
         values = np.concatenate(shares)
         params = {"keys": keys, "values": values.size, "kind": "measured"}
         for what, least in (("beyond", 1.0), ("beyond_half", 0.5)):
-            rows.append(Row(f"errors.{kind}{name}.{what}", float(np.mean(values > least)), "share", params))
+            rows.append(
+                Row(
+                    f"errors.{kind}{name}.{what}",
+                    float(np.mean(values > least)),
+                    "share",
+                    params,
+                    better="less",
+                )
+            )
     return rows
 
 
@@ -188,7 +196,7 @@ def main() -> int:
         running = [pool.submit(rows_of, kind, options.keys) for kind in options.kinds]
         watched = track(running, description="kinds", console=Console(stderr=True))
         rows = [row for each in watched for row in each.result()]
-    write_results(options.results, "make bench-errors", f"numpy {np.__version__}", rows)
+    write_results(options.results, "make bench-errors", f"numpy {np.__version__}", timed(rows))
     show(rows, Console())
     found = faults(rows)
     for fault in found:

@@ -25,7 +25,7 @@ from ciphermote.parameters.native import context_of, core_params
 from rich.console import Console
 from rich.table import Table
 
-from bench.rows import Row, write_results
+from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = "n8192_q26x7_p27"
@@ -133,7 +133,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=TURNS)
     options = parser.parse_args()
     rows = list(Bench(options.turns).rows())
-    write_results(options.results, "make bench-python", f"numpy {np.__version__}", rows)
+    write_results(options.results, "make bench-python", f"numpy {np.__version__}", timed(rows))
     table = Table(title="Python beside the native calls")
     for title in ("row", "value", "native, us"):
         table.add_column(title, justify="left" if title == "row" else "right")

@@ -2,7 +2,7 @@
 """Files of measured figures: bench/results/<name>.json, in one form for every bench.
 
 A file says how it came about (command, date, compiler, machine) and holds rows {"name", "value", "unit",
-"params"}.
+"params", "timed", "better"}. tools/check_benches.py compares rows by the last two.
 """
 
 from __future__ import annotations
@@ -12,20 +12,41 @@ import json
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from ciphermote.base.files import write_atomically
+
+Better = Literal["less", "more"]
+_MORE_IS_BETTER = frozenset({"1/s", "jobs/s", "MHz", "ns", "runs", "builds", "share"})
+"""ns: of slack, for times are in us and up. share: of right answers."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. params: what it was measured at, such as {"n": 4096}."""
+    """One figure.
+
+    params: what it was measured at, such as {"n": 4096}. timed: measured by the clock or drawn at random, so that
+    it differs from run to run; other figures are exact: counted, modelled by instruction, or simulated. better:
+    whether a change for the better makes it less or more; empty: as its unit says.
+    """
 
     name: str
     value: float | int
     unit: str
     params: Mapping[str, object] = field(default_factory=dict)
+    timed: bool = False
+    better: Better | Literal[""] = ""
+
+    def __post_init__(self) -> None:
+        if not self.better:
+            object.__setattr__(self, "better", "more" if self.unit in _MORE_IS_BETTER else "less")
+
+
+def timed(rows: Iterable[Row]) -> list[Row]:
+    """The same rows, as measured by the clock or drawn at random."""
+    return [replace(row, timed=True) for row in rows]
 
 
 def write_results(path: str | Path, command: str, compiler: str, rows: Iterable[Row]) -> None:

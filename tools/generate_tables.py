@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from ciphermote import parameters  # noqa: E402
-from ciphermote.parameters.c_source import c_source  # noqa: E402
 from ciphermote.compact.sets import COMPACT_SETS, CompactSet  # noqa: E402
+from ciphermote.parameters.c_source import c_source  # noqa: E402
 
 MIN_LOG2_N, MAX_LOG2_N = 10, 14
 ROW = 1 << (MAX_LOG2_N - MIN_LOG2_N)

@@ -79,6 +79,8 @@ def main() -> None:
             "value": round(neon / seal, 4),
             "unit": "",
             "params": {"neon": round(neon), "portable": round(portable), "seal": round(seal)},
+            "timed": False,
+            "better": "less",
         }
         rows.append(row)
         print(f"{row['name']:55} {row['value']:8} {row['params']}", flush=True)

@@ -184,6 +184,7 @@ def main() -> None:
     rows = [*combined(measured), *peaks(programs[0])]
     for row in rows:
         show(row)
+        row |= {"timed": True, "better": "more" if row["unit"] == "" else "less"}
     compiler = cached(programs[0].path.parents[2], "CMAKE_CXX_COMPILER")
     content = {
         "command": "make bench-evaluator",

@@ -35,7 +35,7 @@ from ciphermote.compact.sets import A16
 from rich.console import Console
 from rich.table import Table
 
-from bench.rows import Row, write_results
+from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "gateway"), str(ROOT / "bench" / "gateway")]
@@ -167,10 +167,10 @@ def ratio_rows(name: str, ours: list[Turn], raw: list[Turn], params: dict[str, A
     params = {**params, "turns": len(ours), "kind": "measured"}
     rate, raw_rate = (round(median(turn.rate for turn in of)) for of in (ours, raw))
     cpu, raw_cpu = (round(median(turn.server_us for turn in of)) for of in (ours, raw))
-    yield Row(f"ingest.{name}.ratio_to_raw", round(rate / raw_rate, 3), "ratio", params)
+    yield Row(f"ingest.{name}.ratio_to_raw", round(rate / raw_rate, 3), "ratio", params, better="more")
     yield Row(f"ingest.{name}.sets_per_second", rate, "1/s", params)
     yield Row(f"ingest.{name}.raw_sets_per_second", raw_rate, "1/s", params)
-    yield Row(f"ingest.{name}.cpu_ratio_to_raw", round(raw_cpu / cpu, 3), "ratio", params)
+    yield Row(f"ingest.{name}.cpu_ratio_to_raw", round(raw_cpu / cpu, 3), "ratio", params, better="more")
     yield Row(f"ingest.{name}.cpu_us", cpu, "us", params)
     yield Row(f"ingest.{name}.raw_cpu_us", raw_cpu, "us", params)
     yield Row(f"ingest.{name}.p50_ms", round(median(t.p50_ms for t in ours), 1), "ms", params)
@@ -335,7 +335,7 @@ def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
         cores = len(every) if name == "jobs.sum" else 1
         rate = round(SUMMED / median(seconds))
         ratio = round(rate / evaluator, 3)
-        yield Row(f"{name}.ratio_to_evaluator", ratio, "ratio", {**params, "cores": cores})
+        yield Row(f"{name}.ratio_to_evaluator", ratio, "ratio", {**params, "cores": cores}, better="more")
         yield Row(f"{name}.windows_per_second", rate, "1/s", {**params, "cores": cores})
     yield Row("jobs.sum.evaluator_windows_per_second", evaluator, "1/s", params)
 
@@ -383,7 +383,7 @@ def main() -> int:
         bench = Bench(Path(name), console, arguments.turns or max(FULL_TURNS, PACKET_TURNS))
         rows = [row for part in parts for row in PARTS[part][0](bench)]
     machine = f"Python {platform.python_version()}"
-    write_results(results, "make bench-gateway", machine, [*rows, *other_rows(results, parts)])
+    write_results(results, "make bench-gateway", machine, [*timed(rows), *other_rows(results, parts)])
     table = Table(title="The gateway")
     for title in ("row", "value", "unit"):
         table.add_column(title, justify="right" if title == "value" else "left")

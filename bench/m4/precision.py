@@ -58,6 +58,7 @@ def rows() -> Iterator[Row]:
                     "rms": float(f"{rms:.2g}"),
                     "largest_error": float(f"{np.abs(errors).max():.2g}"),
                 },
+                better="more",
             )
 
 

@@ -42,9 +42,8 @@ with atheris.instrument_imports(include=["ciphermote", "link"]):
     from ciphermote.cli import numbers_in_files as values
     from ciphermote.evaluate import seal_worker as worker
     from ciphermote.evaluate.linear_model import LinearModel
-    from ciphermote.formats import device_public_key
+    from ciphermote.formats import device_public_key, key_directory, labels, ledger, seeded_keys
     from ciphermote.formats import frames as adapter
-    from ciphermote.formats import key_directory, labels, ledger, seeded_keys
     from ciphermote.formats import seal as sb
     from ciphermote.formats.framing import HEADER_BYTES
     from ciphermote.owner import keys

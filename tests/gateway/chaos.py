@@ -44,7 +44,7 @@ from gateway_support import (
 )
 from mqtt_support import Site, Station, site
 
-from bench.rows import Row, write_results
+from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = 1024
@@ -470,7 +470,10 @@ def write(path: Path, tally: Tally) -> None:
     others = [Row(**row) for row in before.get("rows", []) if not row["name"].startswith("chaos.")]
     command = before.get("command", f"make chaos KILLS={sum(tally.kills.values())}")
     write_results(
-        path, command, before.get("compiler", f"Python {sys.version.split()[0]}"), [*others, *rows(tally)]
+        path,
+        command,
+        before.get("compiler", f"Python {sys.version.split()[0]}"),
+        [*others, *timed(rows(tally))],
     )
 
 

@@ -18,40 +18,57 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return check_benches
 
 
-def results(compiler: str = "gcc 12", **values: float) -> dict:
-    return {"compiler": compiler, "rows": [{"name": name, "value": value} for name, value in values.items()]}
+def results(compiler: str = "gcc 12", timed: bool = False, better: str = "less", **values: float) -> dict:
+    more = {"timed": timed, "better": better}
+    rows = [{"name": name, "value": value, **more} for name, value in values.items()]
+    return {"compiler": compiler, "rows": rows}
 
 
 def test_the_same_figures_are_no_difference(tool):
-    assert list(tool.differences(results(a=1, b=2.5), results(b=2.5, a=1))) == []
+    assert tool.compared(results(a=1, b=2.5), results(b=2.5, a=1)) == tool.Comparison([], [])
 
 
 @pytest.mark.parametrize(
-    ("fresh", "said"),
+    ("fresh", "faults", "others"),
     [
-        (results(a=1001, b=2), "a: 1,001, but 1,000 is committed"),
-        (results(b=2), "a: 1,000 is committed, but the bench no longer gives it"),
-        (results(a=1000, b=2, c=3), "c: 3 is new, and not committed"),
-        (results("gcc 13", a=1000, b=2), "the compiler is gcc 13, and was gcc 12"),
+        (results(a=1001, b=2), ["a: 1,001 is worse than 1,000, which is committed"], []),
+        (results(a=999, b=2), [], ["a: 999 is better than 1,000, which is committed"]),
+        (results(b=2), ["a: 1,000 is committed, but the bench no longer gives it"], []),
+        (results(a=1000, b=2, c=3), [], ["c: 3 is new, and not committed"]),
+        (results("gcc 13", a=1000, b=2), ["the compiler is gcc 13, and was gcc 12"], []),
+        (results(better="more", a=999, b=2), ["a: 999 is worse than 1,000, which is committed"], []),
+        (results(timed=True, a=1500, b=2), [], []),
     ],
 )
-def test_each_difference_is_said(tool, fresh, said):
-    assert list(tool.differences(results(a=1000, b=2), fresh)) == [said]
+def test_each_difference_is_said_and_a_worse_figure_is_a_fault(tool, fresh, faults, others):
+    assert tool.compared(results(a=1000, b=2), fresh) == tool.Comparison(faults, others)
 
 
 def test_a_summary_is_compared_figure_by_figure(tool):
     row = {"preset": "tiny", "choice": "-O3", "key": "symmetric", "own": False, "cycles": 9, "ram_bytes": 7}
     old, new = ({"compiler": "gcc 12", "rows": [{**row, "cycles": cycles}]} for cycles in (9, 10))
-    assert list(tool.differences(old, old)) == []
-    assert list(tool.differences(old, new)) == ["tiny.-O3.symmetric.cycles: 10, but 9 is committed"]
+    assert tool.compared(old, old) == tool.Comparison([], [])
+    assert tool.compared(old, new).faults == [
+        "tiny.-O3.symmetric.cycles: 10 is worse than 9, which is committed"
+    ]
 
 
-def test_a_bench_that_fails_is_a_difference(tool, tmp_path, monkeypatch):
+def test_a_timed_figure_may_be_five_percent_worse_in_the_median(tool):
+    old = [results(timed=True, a=value) for value in (100, 101, 99)]
+    assert list(tool.slower(old, [results(timed=True, a=value) for value in (104, 500, 90)])) == []
+    (said,) = tool.slower(old, [results(timed=True, a=value) for value in (106, 500, 90)])
+    assert said == "a: 106 is more than 5 % worse than 100, measured in turns"
+    rates = [results(timed=True, better="more", a=value) for value in (94, 94, 94)]
+    assert len(list(tool.slower(old, rates))) == 1
+    assert list(tool.slower(old, [results(timed=True, b=1)])) == ["a: the bench no longer gives it"]
+
+
+def test_a_bench_that_fails_is_a_fault(tool, tmp_path, monkeypatch):
     (tmp_path / "fails.py").write_text("raise SystemExit(3)")
     monkeypatch.setattr(tool, "ROOT", tmp_path)
     monkeypatch.setattr(tool, "FRESH", tmp_path)
     monkeypatch.setattr(tool, "BENCHES", {"some": "fails.py"})
-    assert tool.check("some") == ["the bench failed: see some.log"]
+    assert tool.check("some").faults == ["the bench failed: see some.log"]
 
 
 def test_a_fresh_run_is_compared_with_the_committed_file(tool, tmp_path, monkeypatch):
@@ -67,7 +84,14 @@ def test_a_fresh_run_is_compared_with_the_committed_file(tool, tmp_path, monkeyp
     monkeypatch.setattr(tool, "COMMITTED", tmp_path)
     monkeypatch.setattr(tool, "FRESH", fresh)
     monkeypatch.setattr(tool, "BENCHES", {"some": "bench.py"})
-    assert tool.check("some") == ["a: 2, but 1 is committed"]
+    assert tool.check("some").faults == ["a: 2 is worse than 1, which is committed"]
+
+
+def test_every_committed_row_says_how_it_is_compared():
+    for path in (ROOT / "bench/results").glob("*.json"):
+        for row in json.loads(path.read_text())["rows"]:
+            if "value" in row:
+                assert type(row["timed"]) is bool and row["better"] in ("less", "more"), (path, row["name"])
 
 
 def test_every_bench_of_exact_figures_is_checked(tool):

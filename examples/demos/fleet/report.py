@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bench.rows import Row, write_results
+from bench.rows import Row, timed, write_results
 from demos.fleet.diary import Diary, Key
 
 Kind = Literal["sum", "mean"]
@@ -253,4 +253,4 @@ def write(outcome: Outcome, path: Path) -> None:
         worst = max(outcome.error(each) for each in mine)
         more = {"result": mine[0].kind, "allowed": mine[0].tolerance}
         rows.append(Row(f"demo_fleet.worst_error.{fleet}", worst, "1", params | more))
-    write_results(path, "make demo-fleet", f"Python {platform.python_version()}", rows)
+    write_results(path, "make demo-fleet", f"Python {platform.python_version()}", timed(rows))
