@@ -27,9 +27,9 @@ _MORE_IS_BETTER = frozenset({"1/s", "jobs/s", "MHz", "ns", "runs", "builds", "sh
 class Row:
     """One figure.
 
-    params: what it was measured at, such as {"n": 4096}. timed: measured by the clock or drawn at random, so that
-    it differs from run to run; other figures are exact: counted, modelled by instruction, or simulated. better:
-    whether a change for the better makes it less or more; empty: as its unit says.
+    params: what it was measured at, such as {"n": 4096}. timed: measured by the clock or drawn at random, so
+    that it differs from run to run; other figures are exact: counted, modelled by instruction, or simulated.
+    better: whether a change for the better makes it less or more; empty: as its unit says.
     """
 
     name: str

@@ -7,11 +7,11 @@
     tools/check_benches.py --against COMMIT   the committed figures beside that commit's, and those of Python
                                               measured on both trees in turns (10 minutes)
 
-A row says whether a lower or a higher value is better, and whether it is exact or timed (bench/rows.py). An
-exact row fails if it is worse or is no longer there; a timed one if it is more than 5 % worse, as the median of
-turns on both trees. Better figures are shown and are no failure, but a different compiler is. New results go to
-build/bench-check. Times of other benches (the demos, the evaluator, the gateway), what needs a SEAL built for
-ARM (make bench-evaluator-armhf) and synthesis (make rtl-synth, make bench-asic) are not run.
+A row says whether a lower or a higher value is better, and whether it is exact or timed (bench/rows.py).
+An exact row fails if it is worse or is no longer there; a timed one if it is more than 5 % worse, as the
+median of turns on both trees. Better figures are shown and are no failure, but a different compiler is. New
+results go to build/bench-check. Times of other benches (the demos, the evaluator, the gateway), what needs a
+SEAL built for ARM (make bench-evaluator-armhf) and synthesis (make rtl-synth, make bench-asic) are not run.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> Comparison:
 
 
 def slower(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each timed figure that is worse by more than SLOWER, as the median of several runs of each."""
+    """A line for each timed figure that is worse by more than SLOWER, in the median of several runs."""
     before, after = [figures(run) for run in old], [figures(run) for run in new]
-    for name, was in before[0].items():
+    for name in before[0]:
         if any(name not in run for run in after):
             yield f"{name}: the bench no longer gives it"
             continue

@@ -3,10 +3,12 @@
 """Check that each room of the C library and of the hosted library includes only itself and rooms before it:
 docs/architecture.md.
 
-arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers that it
-includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
+A public header has the place of the first room that may include it (PUBLIC), for sources and other public
+headers alike. arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers
+that it includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
-In host/, evaluate/, owner/ and intake/ stand on rns/ and arch/, and never on each other. The C library's
+In host/, evaluate/, owner/ and intake/ stand on rns/ and arch/, and never on each other, public headers
+included. The C library's
 rooms that have a secret key are open to owner/ alone; its random streams also to rns/ and intake/, which
 expand public seeds.
 
@@ -21,6 +23,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PUBLIC = {
+    "common": ("build", "config", "status", "symbols"),
+    "params": ("compact_key", "params"),
+    "random": ("emitter", "receiver"),
+    "encode": ("values",),
+    "scheme": ("bfv", "ckks", "decryption", "device", "encryptor", "keygen", "keys"),
+    "wire": ("accelerator", "compact", "expander", "frame", "receipt", "seal"),
+    "protocol": ("aided", "ciphermote", "decryptor"),
+}
+"""The place of each public header: that of the first room that may include it. emitter.h names the expansions of
+public seeds; the back-end for the accelerator comes after wire/."""
+HOST_PUBLIC = {
+    "rns": ("ciphertext", "context", "seeded_key"),
+    "evaluate": ("evaluate",),
+    "owner": ("owner",),
+    "intake": ("delivery",),
+}
 ROOMS = ("common", "params", "arch", "ring", "random", "encode", "scheme", "wire", "protocol")
 HOST_ROOMS = {
     "arch": (),
@@ -52,7 +71,14 @@ def faults(core: Path) -> Iterator[str]:
             continue
         for line, included in _includes(path):
             other = included.partition("/")[0]
-            if other == "ciphermote" or "/" not in included:
+            if other == "ciphermote":
+                public = _public_room(included)
+                if public is None:
+                    yield f"{name}:{line}: {included} has no place among the public headers (tools/check_rooms.py)."
+                elif ROOMS.index(public) > _place(name.as_posix()):
+                    yield f"{name}:{line}: {room} may not include {included}, which is for {public} and later rooms."
+                continue
+            if "/" not in included:
                 continue
             if other not in ROOMS:
                 yield f"{name}:{line}: {included} is in no room: name a file from core/src or ciphermote/."
@@ -61,9 +87,19 @@ def faults(core: Path) -> Iterator[str]:
             elif other == "arch" != room and included != BACK_ENDS:
                 yield f"{name}:{line}: {room} may not include {included}: it may only include {BACK_ENDS}."
     for path in sorted((core / "include").rglob("*.h")):
+        name = path.relative_to(core)
+        room = _public_room(f"ciphermote/{path.name}")
+        if room is None and path.name != "arduino_config.h":
+            yield f"{name}: it has no place among the public headers (tools/check_rooms.py)."
+            continue
         for line, included in _includes(path):
-            if not included.startswith("ciphermote/") and included != "arduino_config.h":
-                yield f"{path.relative_to(core)}:{line}: a public header may not include {included}."
+            if included == "arduino_config.h":
+                continue
+            other = _public_room(included)
+            if other is None:
+                yield f"{name}:{line}: a public header may not include {included}."
+            elif room is not None and ROOMS.index(other) > ROOMS.index(room):
+                yield f"{name}:{line}: a header for {room} may not include {included}, which is for {other}."
 
 
 def host_faults(host: Path) -> Iterator[str]:
@@ -75,11 +111,26 @@ def host_faults(host: Path) -> Iterator[str]:
             yield f"host/{name}: {room} is none of the rooms {', '.join(HOST_ROOMS)}."
             continue
         for line, included in _includes(path):
-            other, slash, _ = included.partition("/")
-            if not slash or other in ("ciphermote", room):
+            other, slash, header = included.partition("/")
+            if other == "ciphermote":
+                of = next(
+                    (of for of, names in HOST_PUBLIC.items() if header.removesuffix(".h") in names), None
+                )
+                if of is not None and of not in (room, *HOST_ROOMS[room]):
+                    yield f"host/{name}:{line}: {room} may not include {included}, which is {of}'s."
+                continue
+            if not slash or other == room:
                 continue
             if other not in (*HOST_ROOMS[room], *CORE_ROOMS[room]):
                 yield f"host/{name}:{line}: {room} may not include {included}."
+
+
+def _public_room(included: str) -> str | None:
+    """The place of a public header, ciphermote/NAME.h; None if it has none."""
+    folder, _, header = included.partition("/")
+    if folder != "ciphermote":
+        return None
+    return next((room for room, names in PUBLIC.items() if header.removesuffix(".h") in names), None)
 
 
 def _place(name: str) -> float:

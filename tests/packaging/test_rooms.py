@@ -60,7 +60,28 @@ def test_the_library_keeps_the_order() -> None:
         ("src/common/bytes.h", '# include "params/p.h"\n', "common may not include params/p.h"),
         ("src/attic/a.c", "", "attic is none of the rooms"),
         ("src/ring/ring.c", '#include "tests/check.h"\n', "tests/check.h is in no room"),
-        ("include/ciphermote/a.h", '#include "ring/ring.h"\n', "a public header may not include ring/ring.h"),
+        (
+            "include/ciphermote/keys.h",
+            '#include "ring/ring.h"\n',
+            "a public header may not include ring/ring.h",
+        ),
+        (
+            "src/common/bytes.h",
+            '#include "ciphermote/decryptor.h"\n',
+            "common/bytes.h:1: common may not include ciphermote/decryptor.h, which is for protocol",
+        ),
+        (
+            "src/random/chacha20.c",
+            '#include "ciphermote/bfv.h"\n',
+            "random may not include ciphermote/bfv.h, which is for scheme",
+        ),
+        (
+            "include/ciphermote/params.h",
+            '#include "ciphermote/frame.h"\n',
+            "a header for params may not include ciphermote/frame.h, which is for wire",
+        ),
+        ("include/ciphermote/new.h", "", "new.h: it has no place among the public headers"),
+        ("src/ring/ring.c", '#include "ciphermote/new.h"\n', "ciphermote/new.h has no place"),
     ],
 )
 def test_an_include_against_the_order_is_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
@@ -89,6 +110,13 @@ def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
         ("evaluate/a.cpp", '#include "random/sample.h"\n', "evaluate may not include random/sample.h"),
         ("rns/a.cpp", '#include "scheme/keys.h"\n', "rns may not include scheme/keys.h"),
         ("arch/a.cpp", '#include "rns/tables.h"\n', "arch may not include rns/tables.h"),
+        (
+            "evaluate/a.cpp",
+            '#include "ciphermote/owner.h"\n',
+            "evaluate may not include ciphermote/owner.h, which is owner's",
+        ),
+        ("owner/a.cpp", '#include "ciphermote/delivery.h"\n', "which is intake's"),
+        ("rns/a.cpp", '#include "ciphermote/evaluate.h"\n', "which is evaluate's"),
         ("attic/a.cpp", "", "attic is none of the rooms"),
         ("a.cpp", "", "a.cpp is none of the rooms"),
     ],
@@ -107,3 +135,23 @@ def test_public_seeds_may_be_expanded_beside_the_arithmetic(tmp_path: Path) -> N
 def test_the_owners_room_may_use_the_rooms_with_a_secret_key(tmp_path: Path) -> None:
     content = '#include "scheme/keys.h"\n#include "rns/tables.h"\n#include "ciphermote/owner.h"\n'
     assert check(written(tmp_path, "host/src/owner/a.cpp", content).joinpath("core")).returncode == 0
+
+
+CORE = REPOSITORY / "core"
+
+
+def headers_of(source: Path) -> set[str]:
+    """The project's headers that an object depends on."""
+    command = ["gcc", "-MM", "-std=c11", f"-I{CORE / 'include'}", f"-I{CORE / 'src'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found = (Path(name) for name in done.stdout.replace("\\\n", " ").split())
+    return {path.name for path in found if path.suffix == ".h"}
+
+
+def test_objects_depend_on_the_headers_that_they_need() -> None:
+    """A stream cipher does not compile anew for a field of a decryptor."""
+    chacha20 = headers_of(CORE / "src/random/chacha20.c")
+    assert not chacha20 & {"frame.h", "encryptor.h", "bfv.h", "decryptor.h", "params.h"}
+    assert len(chacha20) <= 13
+    on_frames = [path for path in (CORE / "src").rglob("*.c") if "frame.h" in headers_of(path)]
+    assert len(on_frames) <= 20

@@ -18,62 +18,13 @@
 #include "ciphermote/encryptor.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
+#include "ciphermote/values.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 CM_REFUSE_PACKING(bfv);
-
-typedef enum cm_bfv_encoding {
-    CM_BFV_BATCH = 1,       /* n slots, added and multiplied slot by slot; t must be a prime, 1 mod 2n */
-    CM_BFV_COEFFICIENTS = 2 /* the n coefficients of the polynomial; any t */
-} cm_bfv_encoding;
-
-typedef enum cm_bfv_width {
-    CM_BFV_16 = 16, /* t <= 2^16; 2 bytes per value in the arena */
-    CM_BFV_32 = 32  /* any t; 4 bytes per value in the arena */
-} cm_bfv_width;
-
-/*
- * The form of a ciphertext's residues. In NTT form SEAL can add them as they are; for everything else it
- * needs transform_from_ntt first. Coefficient form is SEAL's own form for BFV; it takes one more inverse
- * transform, and an encryptor with log2_tiles 0.
- */
-typedef enum cm_domain { CM_DOMAIN_NTT = 0, CM_DOMAIN_COEFFICIENTS = 1 } cm_domain;
-
-/*
- * The values to encode. With batching they form two rows of n/2, as in SEAL's BatchEncoder. Values from index
- * count on are zero. Signed values must be above -t/2 and at most t/2, unsigned ones below t. data needs no
- * alignment. If a number has no more bits than width, data may point at the arena's first byte (and nowhere
- * else in the arena): the values are then encoded in place.
- *
- * largest is declared, never computed from the values: it is public, and whoever adds ciphertexts up takes
- * the bound of the sum from it. Values with one beyond it are refused, in a time that depends on none.
- */
-typedef struct cm_bfv_values {
-    const void *data;
-    uint32_t count;   /* 1 .. n */
-    cm_number number; /* CM_INT16, CM_INT32, CM_UINT16 or CM_UINT32 */
-    cm_bfv_encoding encoding;
-    cm_bfv_width width;
-    uint32_t plain_modulus; /* t: at least 2, below the smallest data prime */
-    cm_domain domain;       /* of the ciphertext; 0, if left out: NTT form */
-    uint32_t largest;       /* 1 .. t - 1: no |value| is larger */
-} cm_bfv_values;
-
-/*
- * Coefficients that are read when needed, so that a device need not hold them. read is called several times
- * for each index below count, in no fixed order. It must return the same value for the same index throughout
- * an encryption, in a time that does not depend on the value. Coefficients from index count on are zero.
- */
-typedef struct cm_bfv_reader {
-    uint16_t (*read)(void *context, uint16_t index); /* returns a value up to largest */
-    void *context;
-    uint16_t count;         /* 1 .. n */
-    uint32_t plain_modulus; /* t: 2 .. 2^16 - 1 */
-    uint16_t largest;       /* 1 .. t - 1: no value is larger; declared, as in cm_bfv_values */
-} cm_bfv_reader;
 
 /*
  * Decryption is exact while the noise is below q / 2t, where q is the product of the data primes. So t must
@@ -83,7 +34,6 @@ typedef struct cm_bfv_reader {
  */
 
 /* Bytes of an encryptor's arena: integer constant expressions. n is the ring degree, width a cm_bfv_width. */
-#define CM_BFV_MESSAGE_BYTES(n, width) ((size_t)(n) * ((width) == CM_BFV_16 ? 2u : 4u))
 #define CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, log2_tiles) \
     (CM_BFV_MESSAGE_BYTES(n, width) + CM_SYMMETRIC_WORK_BYTES(n, log2_tiles))
 #define CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width, log2_tiles) \

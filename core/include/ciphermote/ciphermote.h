@@ -8,7 +8,9 @@
 #include "ciphermote/bfv.h"
 #include "ciphermote/ckks.h"
 #include "ciphermote/compact.h"
+#include "ciphermote/compact_key.h"
 #include "ciphermote/config.h"
+#include "ciphermote/decryption.h"
 #include "ciphermote/decryptor.h"
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
@@ -22,6 +24,7 @@
 #include "ciphermote/receiver.h"
 #include "ciphermote/seal.h"
 #include "ciphermote/status.h"
+#include "ciphermote/values.h"
 
 #define CM_VERSION_MAJOR 0
 #define CM_VERSION_MINOR 1

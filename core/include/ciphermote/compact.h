@@ -23,11 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ciphermote/compact_key.h"
 #include "ciphermote/config.h"
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/frame.h"
-#include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
 #ifdef __cplusplus
@@ -35,49 +35,6 @@ extern "C" {
 #endif
 
 CM_REFUSE_PACKING(compact);
-
-/* A compact set: a ring, a plain modulus t, and how many low bits are dropped. Q is the product of the
-   primes. On AVR in RAM, 30 bytes each; a program has those that it names. */
-typedef struct cm_compact_set {
-    const cm_prime *primes;
-    uint32_t plain_modulus; /* t, above the largest sum */
-    uint32_t whole;         /* floor(Q / t) */
-    uint32_t part;          /* Q mod t */
-    uint32_t quotient;      /* floor(2^32 part / t) */
-    uint32_t radix;         /* two primes: 1 / q_0 modulo q_1, in Montgomery form */
-    uint16_t largest_value; /* the most that a device may be provisioned for */
-    uint8_t id;             /* on the wire */
-    uint8_t log2_n;
-    uint8_t prime_count;  /* 1 or 2 */
-    uint8_t dropped_bits; /* d */
-    uint8_t wire_bits;    /* of floor((Q - 1) / 2^d) */
-} cm_compact_set;
-
-/* 128-bit security by the 2024 guidelines; all but B also against quantum attackers. */
-extern const cm_compact_set cm_compact_a10; /* n = 1024, 16 bits: one device's 4090, or ten devices' 409 */
-extern const cm_compact_set cm_compact_a16; /* n = 1024, 17 bits: sixteen devices' 255 */
-extern const cm_compact_set cm_compact_b;   /* n = 1024, 22 bits: 64 devices' 1023 */
-extern const cm_compact_set cm_compact_c;   /* n = 2048, 30 bits: 1000 devices' 4095 */
-extern const cm_compact_set cm_compact_d;   /* n = 2048, 35 bits: 10,000 devices' 4095 */
-
-/* The set with this id, or null. */
-const cm_compact_set *cm_compact_set_by_id(uint8_t id);
-
-#define CM_COMPACT_MATERIAL_BYTES 144
-
-/*
- * What the owner provisions a device with. The arrays are used where they lie; on AVR, in flash (PROGMEM).
- * The material has four keys, which the owner derives from the device's secret: the lane key (32 bytes,
- * public), the noise key (32), the random key (32) and the tag key (48). docs/wire-format.md says how.
- */
-typedef struct cm_compact_key {
-    const cm_compact_set *set;
-    const uint8_t *ternary;  /* the secret key, CM_TERNARY_BYTES(n) */
-    const uint8_t *material; /* CM_COMPACT_MATERIAL_BYTES */
-    uint32_t device;         /* names the device on the wire */
-    uint16_t epoch;          /* of its keys: each enrolment has another */
-    uint16_t largest_value;  /* larger ones are refused; at most the set's */
-} cm_compact_key;
 
 /*
  * sink takes a whole packet at each call. While a call runs, nothing may set its encryptor up, nor use its
@@ -116,17 +73,9 @@ typedef struct cm_compact_encryptor {
  * instead of n masked additions each; not on AVR.
  */
 #ifndef __AVR__
-#define CM_COMPACT_WORKSPACE_BYTES 640u
 #define CM_COMPACT_TAG_WORKSPACE_BYTES 128u
 #define CM_COMPACT_ALIGNMENT 8u
 #else
-#if !CM_CONFIG_SMALL
-#define CM_COMPACT_WORKSPACE_BYTES 352u
-#elif defined(__AVR_HAVE_MUL__)
-#define CM_COMPACT_WORKSPACE_BYTES 248u
-#else
-#define CM_COMPACT_WORKSPACE_BYTES (CM_PRIME_BITS == 20 ? 157u : CM_PRIME_BITS == 26 ? 163u : 168u)
-#endif
 #define CM_COMPACT_TAG_WORKSPACE_BYTES 113u
 #define CM_COMPACT_ALIGNMENT 1u
 #endif
@@ -147,7 +96,6 @@ typedef struct cm_compact_encryptor {
     (CM_COMPACT_ALIGNED(packet_bytes) + CM_COMPACT_TAG_WORKSPACE_BYTES)
 #define CM_COMPACT_TRANSFORM_ARENA_BYTES(n, primes, values, packet_bytes) \
     (CM_COMPACT_ARENA_BYTES(primes, values, packet_bytes) + CM_COMPACT_RING_BYTES + (size_t)8u * (n))
-#define CM_COMPACT_RING_BYTES (64u + 8u * CM_CONFIG_MAX_LOG2_N)
 
 /*
  * Set up once. CM_ERR_ARGUMENT for null pointers, a key whose arrays were never filled in, a largest value

@@ -26,6 +26,7 @@
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/status.h"
+#include "ciphermote/values.h"
 
 #if SIZE_MAX < 0xFFFFFFFFu && CM_CONFIG_MAX_LOG2_N > 11
 #error \
@@ -37,16 +38,6 @@ extern "C" {
 #endif
 
 CM_REFUSE_PACKING(encryptor);
-
-/* The type of the caller's numbers. No type is 0, so that a forgotten one is refused. */
-typedef enum cm_number {
-    CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS only */
-    CM_INT16 = 2,
-    CM_INT32 = 3,
-    CM_UINT16 = 4, /* BFV only */
-    CM_UINT32 = 5, /* BFV only */
-    CM_INT64 = 6   /* CKKS with CM_FIXED_63 only, below 2^62 in magnitude; not on AVR (CM_ERR_UNSUPPORTED) */
-} cm_number;
 
 /*
  * What all encryptions have in common. The objects pointed at, the key and the arrays that it points at must

@@ -19,18 +19,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ciphermote/bfv.h"
 #include "ciphermote/config.h"
-#include "ciphermote/decryptor.h"
-#include "ciphermote/encryptor.h"
-#include "ciphermote/frame.h"
-#include "ciphermote/params.h"
+#include "ciphermote/status.h"
 #include "common/names.h"
 
-typedef struct cm_message_source cm_message_source; /* scheme/encrypt.h */
-typedef struct cmi_ring cmi_ring;                   /* ring/ring.h */
-typedef struct cmi_stream cmi_stream;               /* random/xof.h */
-typedef struct cmi_uniform cmi_uniform;             /* random/sample.h */
+/* What entries are handed is declared here and described where it belongs, so that whoever asks a back-end for
+   one step does not depend on the types of all others. */
+typedef struct cm_prime cm_prime;                     /* ciphermote/params.h */
+typedef struct cm_bfv_reader cm_bfv_reader;           /* ciphermote/bfv.h */
+typedef struct cm_decryptor cm_decryptor;             /* ciphermote/decryptor.h */
+typedef struct cm_encryptor_setup cm_encryptor_setup; /* ciphermote/encryptor.h */
+typedef struct cm_frame_writer cm_frame_writer;       /* ciphermote/frame.h */
+typedef struct cm_message_source cm_message_source;   /* scheme/encrypt.h */
+typedef struct cmi_ring cmi_ring;                     /* ring/ring.h */
+typedef struct cmi_stream cmi_stream;                 /* random/xof.h */
+typedef struct cmi_uniform cmi_uniform;               /* random/sample.h */
 
 /* ---- what entries are given; the assembly depends on the order of the fields ---- */
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ciphermote/bfv.h"
+#include "ciphermote/values.h"
 
 /*
  * Functions for both widths are written once: where the width is known at compile time, the choice costs

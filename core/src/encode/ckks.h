@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ciphermote/ckks.h"
+#include "ciphermote/values.h"
 #include "common/names.h"
 #include "ring/ring.h"
 

@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-#include "ciphermote/bfv.h"
-#include "ciphermote/ckks.h"
+#include "ciphermote/values.h"
 #include "common/names.h"
 
 CMI_HIDDEN_BEGIN

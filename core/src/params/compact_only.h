@@ -3,7 +3,7 @@
 #ifndef CM_PARAMS_COMPACT_ONLY_H
 #define CM_PARAMS_COMPACT_ONLY_H
 
-#include "ciphermote/compact.h"
+#include "ciphermote/compact_key.h"
 #include "params/compact_constants.h"
 
 #if CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_A10

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compact sets, and the search by id. */
-#include "ciphermote/compact.h"
+#include "ciphermote/compact_key.h"
 #include "params/compact_only.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "common/bytes.h"
 #include "common/flash.h"
 #include "common/wipe.h"
-#include "random/xof.h"
+#include "random/chacha20.h"
 
 #define CHACHA20_DOUBLE_ROUNDS 10
 

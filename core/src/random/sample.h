@@ -47,7 +47,7 @@ enum cmi_label {
  * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced
  * by the next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
  */
-struct cmi_uniform {
+typedef struct cmi_uniform {
 #if CM_CONFIG_SEAL_XOFS
     cm_xof_kind kind : 8;
 #endif
@@ -73,7 +73,7 @@ struct cmi_uniform {
     uint64_t limit;        /* reject x >= limit */
     uint64_t replacements; /* byte position of the next replacement */
 #endif
-};
+} cmi_uniform;
 
 static inline uint32_t cmi_uniform_q(const cmi_uniform *uniform)
 {

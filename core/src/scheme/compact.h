@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "ciphermote/compact.h"
+#include "ciphermote/compact_key.h"
 #include "common/names.h"
 #include "params/compact_only.h"
 #include "random/sample.h"

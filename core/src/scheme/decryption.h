@@ -6,7 +6,8 @@
 #ifndef CM_SCHEME_DECRYPTION_H
 #define CM_SCHEME_DECRYPTION_H
 
-#include "ciphermote/decryptor.h"
+#include "ciphermote/decryption.h"
+#include "ciphermote/device.h"
 #include "common/names.h"
 
 CMI_HIDDEN_BEGIN

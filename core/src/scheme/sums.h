@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "ciphermote/decryptor.h"
+#include "ciphermote/decryption.h"
 #include "common/names.h"
 #include "random/xof.h"
 #include "ring/ring.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small neural networks, linear layers with ReLU between them, in floats and in integers modulo t.
 
-A client-aided inference (client_aided.py) computes them layer by layer: the linear parts under encryption, what lies
-between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so that what a
+A client-aided inference (client_aided.py) computes them layer by layer: the linear parts under encryption,
+what lies between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so that what a
 layer can reach has a bound that holds for every input. This module computes in the clear.
 """
 
