@@ -4,8 +4,8 @@
 docs/architecture.md.
 
 A public header has the place of the first room that may include it (PUBLIC), for sources and other public
-headers alike. arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers
-that it includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
+headers alike. arch/ has two places in the order. arch/backends.h, which the other rooms include, and the
+headers that it includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
 In host/, evaluate/, owner/ and intake/ stand on rns/ and arch/, and never on each other, public headers
 included. The C library's
@@ -32,8 +32,8 @@ PUBLIC = {
     "wire": ("accelerator", "compact", "expander", "frame", "receipt", "seal"),
     "protocol": ("aided", "ciphermote", "decryptor"),
 }
-"""The place of each public header: that of the first room that may include it. emitter.h names the expansions of
-public seeds; the back-end for the accelerator comes after wire/."""
+"""The place of each public header: that of the first room that may include it. emitter.h names the expansions
+of public seeds; the back-end for the accelerator comes after wire/."""
 HOST_PUBLIC = {
     "rns": ("ciphertext", "context", "seeded_key"),
     "evaluate": ("evaluate",),
@@ -74,9 +74,9 @@ def faults(core: Path) -> Iterator[str]:
             if other == "ciphermote":
                 public = _public_room(included)
                 if public is None:
-                    yield f"{name}:{line}: {included} has no place among the public headers (tools/check_rooms.py)."
+                    yield f"{name}:{line}: {included} has no place among the public headers."
                 elif ROOMS.index(public) > _place(name.as_posix()):
-                    yield f"{name}:{line}: {room} may not include {included}, which is for {public} and later rooms."
+                    yield f"{name}:{line}: {room} may not include {included}, which is for {public}."
                 continue
             if "/" not in included:
                 continue

@@ -15,7 +15,9 @@ import pytest
 from ciphermote import parameters
 from ciphermote.base.errors import Error, ParameterError
 from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
+from ciphermote.parameters.c_source import c_header
 from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
+from ciphermote.parameters.sets import MAX_PRIMES
 
 ROOT = Path(__file__).resolve().parents[2]
 EACH_SET = pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)
@@ -100,7 +102,7 @@ def test_the_built_in_sets_are_those_of_the_header_in_its_order() -> None:
     declared = re.findall(r"extern const cm_params cm_(\w+);", header)
     assert [builtin.name for builtin in BUILTIN] == declared
     assert f"#define CM_PARAMS_COUNT {len(BUILTIN)}\n" in header
-    assert f"#define CM_MAX_PRIMES {parameters.MAX_PRIMES} " in header
+    assert f"#define CM_MAX_PRIMES {MAX_PRIMES} " in header
 
 
 def test_the_primes_never_change() -> None:
@@ -317,7 +319,7 @@ def test_c_finds_sets_by_id_and_only_those(tables: ctypes.CDLL) -> None:
 
 def test_a_header_of_ones_own_set_compiles_and_holds_it(tmp_path: Path) -> None:
     mine = generate(4096, [27, 26, 27])
-    (tmp_path / "mine.h").write_text(parameters.c_header(mine, "my_set"))
+    (tmp_path / "mine.h").write_text(c_header(mine, "my_set"))
     source = tmp_path / "use.c"
     source.write_text(
         '#include "mine.h"\nconst cm_params *get(void);\nconst cm_params *get(void) { return &my_set; }\n'
@@ -375,7 +377,7 @@ def test_a_name_that_c_cannot_take_is_refused(name: str, why: str) -> None:
     with pytest.raises(ParameterError, match=f"{name!r} cannot stand in C.*({why})".replace("\\", "\\\\")):
         ParameterSet(name, mine.n, mine.primes)
     with pytest.raises(ParameterError, match="cannot stand in C"):
-        parameters.c_header(mine, name)
+        c_header(mine, name)
 
 
 EVERY_HEADER = (
@@ -393,7 +395,7 @@ def test_headers_of_accepted_names_compile_together_beside_every_other(
     names = ["mine", "Mine", "MiNE", "iffy", "if_mine", "x", "primes", "name", "exponent", "n4096_q27_26_p27"]
     lines = [f"#include <{header}>" for header in EVERY_HEADER]
     for position, name in enumerate(names):
-        text = parameters.c_header(ParameterSet(name, 4096, generate(4096, [27, 26, 27]).primes))
+        text = c_header(ParameterSet(name, 4096, generate(4096, [27, 26, 27]).primes))
         (tmp_path / f"{position}.h").write_text(text)
         lines.append(f'#include "{position}.h"')
     lines += [f"const cm_params *get_{name}(void) {{ return &{name}; }}" for name in names]
@@ -411,7 +413,7 @@ def test_what_c_declares_is_no_name_for_a_set() -> None:
     mine = generate(4096, [27, 26, 27])
     for name in sorted(declared):
         with pytest.raises(ParameterError, match="cannot stand in C"):
-            parameters.c_header(mine, name)
+            c_header(mine, name)
 
 
 def test_every_status_has_a_sentence_of_its_own(tables: ctypes.CDLL) -> None:

@@ -367,7 +367,8 @@ def galois_bomb(mode: int) -> bytes:
 
 INSPECT = """
 import pathlib, resource, sys
-from ciphermote import errors, inspection
+from ciphermote.base import errors
+from ciphermote.cli import inspection
 (size,) = (int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize"))
 resource.setrlimit(resource.RLIMIT_AS, ((size << 10) + (96 << 20),) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))

@@ -24,6 +24,14 @@
 
 #include "arch/armv7em/levels.h" /* behind ring.h */
 
+/* The state of packing a frame's residues into pieces; armv7em_pack.S depends on the order of the fields. */
+struct cmi_armv7em_packing {
+    uint8_t *at;
+    uint8_t *end;     /* of the piece */
+    cm_sink sink;     /* gets each full piece */
+    uint32_t sums[7]; /* that the checksum is made of, the latest first */
+};
+
 CMI_HIDDEN_BEGIN
 
 /* Two levels of blocks of four times as many coefficients as the name says. May advance outer and inner. */

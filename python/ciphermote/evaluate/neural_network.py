@@ -2,8 +2,8 @@
 """Small neural networks, linear layers with ReLU between them, in floats and in integers modulo t.
 
 A client-aided inference (client_aided.py) computes them layer by layer: the linear parts under encryption,
-what lies between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so that what a
-layer can reach has a bound that holds for every input. This module computes in the clear.
+what lies between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so
+that what a layer can reach has a bound that holds for every input. This module computes in the clear.
 """
 
 from __future__ import annotations

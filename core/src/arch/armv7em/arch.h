@@ -60,13 +60,7 @@ void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t co
                                int32_t low);
 void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 
-/* The state of packing a frame's residues into pieces; armv7em_pack.S depends on the order of the fields. */
-typedef struct cmi_armv7em_packing {
-    uint8_t *at;
-    uint8_t *end;     /* of the piece */
-    cm_sink sink;     /* gets each full piece */
-    uint32_t sums[7]; /* that the checksum is made of, the latest first */
-} cmi_armv7em_packing;
+typedef struct cmi_armv7em_packing cmi_armv7em_packing; /* arch/armv7em.c */
 
 /* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Nonzero if the sink refused a piece. */
 int cmi_armv7em_pack_26(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);

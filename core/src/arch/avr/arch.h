@@ -7,6 +7,7 @@
 #define CM_ARCH_AVR_ARCH_H
 
 #include "arch/api.h"
+#include "ciphermote/params.h"
 
 #if CM_AVR
 
