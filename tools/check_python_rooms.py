@@ -23,7 +23,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "parameters": ("base",),
     "formats": ("base", "parameters"),
     "ciphertext": _UP_TO_FORMATS,
-    "rest": _UP_TO_FORMATS,
+    "rest": (*_UP_TO_FORMATS, "ciphertext", "evaluate", "compact"),
     "evaluate": (*_UP_TO_FORMATS, "ciphertext"),
     "owner": (*_UP_TO_FORMATS, "ciphertext", "evaluate"),
     "compact": _UP_TO_OWNER,

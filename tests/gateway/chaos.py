@@ -394,7 +394,9 @@ class Run:
             total = np.round(fleet.decrypt(parts[0])[:SLOTS]) if parts else np.zeros(SLOTS)
             self._count(fleet, total)
             asked = [job for each, job in self._jobs if each is fleet]
-            listed = [job["id"] for job in accepted(owner.get(f"/v1/fleets/{fleet.name}/jobs")).json()]
+            listed = [
+                job["id"] for job in accepted(owner.get(f"/v1/fleets/{fleet.name}/jobs")).json()["items"]
+            ]
             for job in sorted({*listed, *asked}):
                 contributors, parts = self._result(owner, fleet, job)
                 self.tally.jobs += 1
@@ -429,11 +431,11 @@ class Run:
         wait_until(ended, f"{fleet.name} job {job}", SECONDS)
         shown = accepted(owner.get(path)).json()
         parts = [accepted(owner.get(f"{path}/results/{i}")).content for i in range(shown["result"]["parts"])]
-        return accepted(owner.get(f"{path}/contributors")).json(), parts
+        return accepted(owner.get(f"{path}/contributors")).json()["items"], parts
 
     def _check_stream(self, owner: httpx.Client, fleet: Fleet) -> None:
         """A job for each interval, and one only."""
-        jobs = accepted(owner.get(f"/v1/fleets/{fleet.name}/jobs")).json()
+        jobs = accepted(owner.get(f"/v1/fleets/{fleet.name}/jobs")).json()["items"]
         begins = [job["begins"] for job in jobs if job["stream"] is not None]
         if begins != [begins[0] + STREAM_SECONDS * i for i in range(len(begins))]:
             self.tally.errors.append(f"{fleet.name}'s intervals are {begins}")

@@ -39,7 +39,9 @@ def full_owner(name: str = SET) -> Owner:
 
 def refused(response: httpx.Response, status: int, name: str) -> None:
     """The response is that problem, with a sentence."""
-    assert (response.status_code, response.json()["title"]) == (status, name), response.text
+    assert (response.status_code, response.json()["type"]) == (status, f"urn:ciphermote:problem:{name}"), (
+        response.text
+    )
     assert len(response.json()["detail"]) > 10
 
 

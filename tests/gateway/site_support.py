@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ciphermote.gateway.definitions import DEFINITION, Enrolment, JobRequest
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import Outcome
@@ -19,6 +18,7 @@ from ciphermote.gateway.retention import DAY
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.worker import Worker
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import DEFINITION, Enrolment, JobRequest
 from gateway_support import LOG2_SCALE, FullDevice, enrolment, full_owner
 
 SEGMENT = 20_000

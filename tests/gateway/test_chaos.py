@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chaos import SLOTS, WINDOWS_A_KILL, Fleet, Run, Sender, Window
-from ciphermote.gateway.definitions import CompactFleet, JobRequest, JobSpec
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.worker import Worker
+from ciphermote.rest.requests import CompactFleet, JobRequest, JobSpec
 from gateway_support import FullDevice, full_owner
 
 

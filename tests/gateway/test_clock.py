@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from ciphermote.gateway.definitions import DEFINITION, Enrolment, StreamRequest
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import DEFINITION, Enrolment, StreamRequest
 from gateway_support import (
     LOG2_SCALE,
     FullDevice,
@@ -76,7 +76,7 @@ def test_a_clock_that_jumps_there_and_back(tmp_path: Path) -> None:
                 wait_until(
                     lambda: len(_stream_jobs(owner)) > 100, "jobs of the intervals that were jumped over"
                 )
-        arrived = accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()[-1]["measured"]
+        arrived = accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()["items"][-1]["measured"]
 
         def of_last_window() -> list[dict[str, Any]]:
             return [
@@ -96,7 +96,7 @@ def test_a_jump_of_a_year_makes_no_flood_of_jobs(tmp_path: Path) -> None:
         owner, send = streaming(server)
 
         def stream() -> dict[str, Any]:
-            found: dict[str, Any] = accepted(owner.get(f"/v1/fleets/{FLEET}/streams")).json()[0]
+            found: dict[str, Any] = accepted(owner.get(f"/v1/fleets/{FLEET}/streams")).json()["items"][0]
             return found
 
         send(1.0)
@@ -106,7 +106,7 @@ def test_a_jump_of_a_year_makes_no_flood_of_jobs(tmp_path: Path) -> None:
         send(2.0)
         ahead.write_text("0")
         send(4.0)
-        times = [w["measured"] for w in accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()]
+        times = [w["measured"] for w in accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()["items"]]
 
         def served() -> bool:
             jobs = [job for job in _stream_jobs(owner) if job["state"] == "done" and job["result"]["windows"]]
@@ -231,5 +231,5 @@ async def passing(folder: Path) -> AsyncIterator[Passing]:
 
 
 def _stream_jobs(owner: httpx.Client) -> list[dict[str, Any]]:
-    found = accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()
+    found = accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()["items"]
     return [job for job in found if job["stream"] is not None]

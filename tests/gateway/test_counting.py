@@ -13,8 +13,8 @@ from ciphermote.compact import bounds
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactSum
-from ciphermote.gateway.definitions import Enrolment
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.rest.requests import Enrolment
 from gateway_support import (
     FullDevice,
     PacketDevice,
@@ -60,7 +60,7 @@ def test_a_job_counts_what_counted_when_it_was_made(tmp_path: Path) -> None:
 
 def test_a_stream_fixes_its_windows_when_it_makes_a_job(tmp_path: Path) -> None:
     async def what(site: Site) -> None:
-        from ciphermote.gateway.definitions import StreamRequest
+        from ciphermote.rest.requests import StreamRequest
 
         fleet = site.fleet("streamed")
         for number in (1, 2):

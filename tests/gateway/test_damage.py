@@ -19,12 +19,12 @@ from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactResult, decrypt_sum
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.blobs import Extent
-from ciphermote.gateway.definitions import Enrolment
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.refusals import Refusal, is_damage
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.verifying import verify
+from ciphermote.rest.requests import Enrolment
 from gateway_support import (
     PacketDevice,
     enrolment,

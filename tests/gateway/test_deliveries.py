@@ -154,7 +154,9 @@ def test_every_altered_byte_is_refused_and_leaves_nothing(server: Server, fleet:
         altered[at] ^= 1 << generator.randrange(8)
         response = deliver(client, fleet, bytes(altered))
         assert 400 <= response.status_code < 500, (at, response.text)
-    shown = [d for d in server.owner().get(f"/v1/fleets/{fleet}/devices").json() if d["number"] == 25]
+    shown = [
+        d for d in server.owner().get(f"/v1/fleets/{fleet}/devices").json()["items"] if d["number"] == 25
+    ]
     assert (shown[0]["newest"], shown[0]["windows"]) == (-1, 0)
     device.receipt(deliver(client, fleet, data))
 
@@ -201,7 +203,7 @@ def test_sums_over_windows_and_devices(server: Server) -> None:
     np.testing.assert_allclose(full_owner().decrypt(result)[:2], [12, 3], atol=0.1)
     shown, (result,) = run_job(owner, "sums", {"kind": "sum", "devices": [2, 3]})
     np.testing.assert_allclose(full_owner().decrypt(result)[:2], [5, 0], atol=0.1)
-    listed = owner.get(f"/v1/fleets/sums/jobs/{shown['id']}/contributors").json()
+    listed = owner.get(f"/v1/fleets/sums/jobs/{shown['id']}/contributors").json()["items"]
     assert listed == [[2, 1, 0], [3, 1, 0]]
 
 

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 import synced
 from ciphermote.formats.receipts import Receipt, Verdict
-from ciphermote.gateway.definitions import JobRequest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
 from ciphermote.gateway.worker import Worker
+from ciphermote.rest.requests import JobRequest
 from gateway_support import (
     FullDevice,
     Server,
@@ -233,7 +233,8 @@ def test_a_gateway_starts_on_what_a_power_cut_left(recording: Recording, tmp_pat
     try:
         owner = server.owner()
         listed = {
-            (w["device"], w["number"]) for w in accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()
+            (w["device"], w["number"])
+            for w in accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()["items"]
         }
         acknowledged = [sent for sent in recording.sent if sent.moment <= middle.moment]
         assert {(sent.device.number, sent.number) for sent in acknowledged} <= listed

@@ -81,10 +81,11 @@ def test_a_full_disk_is_refused_and_survived(tmp_path: Path) -> None:
         assert len(set(windows)) == len(kept)
         _, (total,) = run_job(owner, FLEET, {"kind": "sum", "per_device": 100})
         np.testing.assert_allclose(full_owner().decrypt(total)[0], len(kept), atol=0.2)
-        jobs = accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()
+        jobs = accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()["items"]
         wait_until(
             lambda: all(
-                job["state"] == "done" for job in accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()
+                job["state"] == "done"
+                for job in accepted(owner.get(f"/v1/fleets/{FLEET}/jobs")).json()["items"]
             ),
             f"the end of {len(jobs)} jobs",
         )

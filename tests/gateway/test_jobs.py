@@ -228,7 +228,7 @@ def test_streams_late_data_and_replay(server: Server) -> None:
     refused(owner.post("/v1/fleets/stream/streams", json={"name": "sliding", "spec": spec}), 409, "exists")
 
     def done(begins: float) -> dict[str, Any] | None:
-        jobs = owner.get("/v1/fleets/stream/jobs").json()
+        jobs = owner.get("/v1/fleets/stream/jobs").json()["items"]
         found = [j for j in jobs if j["begins"] == begins and j["state"] == "done"]
         return found[-1] if found else None
 
@@ -252,7 +252,7 @@ def test_streams_late_data_and_replay(server: Server) -> None:
     assert (shown["replay"], shown["late"], shown["result"]["windows"]) == (1, 0, 3)
     np.testing.assert_allclose(keys.decrypt(result)[:1], [11.0], atol=0.1)
     accepted(owner.delete("/v1/fleets/stream/streams/sliding"))
-    assert owner.get("/v1/fleets/stream/streams").json() == []
+    assert owner.get("/v1/fleets/stream/streams").json()["items"] == []
 
 
 def test_a_device_weighs_no_more_than_it_may(server: Server) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from ciphermote.fleet import GatewayClient
 from ciphermote.gateway import pages
-from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
+from ciphermote.rest.requests import TenantRequest
 from gateway_support import Server, accepted, define_full, full_owner, refused
 
 COUNT = 7
@@ -51,10 +51,10 @@ def test_the_owners_client_asks_for_every_page(server: Server) -> None:
     asked: list[str] = []
     with GatewayClient(f"https://localhost:{server.port}", token, ca=ca) as client:
         client._http.event_hooks["request"].append(lambda request: asked.append(str(request.url)))
-        assert [each["name"] for each in client.fleets()] == [f"page-{number}" for number in range(COUNT)]
-        assert [each["name"] for each in client.streams("page-0")] == [f"stream-{n}" for n in range(COUNT)]
+        assert [each.name for each in client.fleets()] == [f"page-{number}" for number in range(COUNT)]
+        assert [each.name for each in client.streams("page-0")] == [f"stream-{n}" for n in range(COUNT)]
         made = [client.make_token("owner", note=str(number)) for number in range(COUNT)]
-        listed = [each["id"] for each in client.tokens()]
+        listed = [each.id for each in client.tokens()]
         assert {token.split("_")[1] for token in made} <= set(listed)
     for last in (f"page-{COUNT - 1}", f"stream-{COUNT - 1}", listed[-1]):
         assert any(url.endswith(f"after={last}") for url in asked)

@@ -61,7 +61,7 @@ def receipt(device: FullDevice, data: bytes) -> Receipt:
 def windows(here: Site, device: int) -> list[int]:
     listed = accepted(
         here.server.owner().get(f"/v1/fleets/{FLEET}/windows", params={"device": device})
-    ).json()
+    ).json()["items"]
     return [window["number"] for window in listed]
 
 
@@ -91,7 +91,10 @@ def test_each_frame_is_answered(here: Site) -> None:
     station.publish(b"\x00" * 100, b"why")
     refused = station.answer()
     assert (refused.status, refused.correlation) == ("refused", b"why")
-    assert (problem(refused.payload)["status"], problem(refused.payload)["title"]) == (400, "malformed")
+    assert (problem(refused.payload)["status"], problem(refused.payload)["type"]) == (
+        400,
+        "urn:ciphermote:problem:malformed",
+    )
     station.leave()
 
 
@@ -103,7 +106,7 @@ def test_no_device_publishes_or_reads_as_another(here: Site) -> None:
     data = victim.encrypt([1.0])
     thief.publish(data, user=user_of(3))  # the broker lets it pass to nobody
     thief.publish(data)
-    assert problem(thief.answer().payload)["title"] == "other-device"
+    assert problem(thief.answer().payload)["type"].endswith(":other-device")
     assert windows(here, 3) == []
     at_victim.send_until_receipt(data)
     assert windows(here, 3) == [0]

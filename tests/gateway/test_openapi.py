@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-import ciphermote.gateway.operator_models  # noqa: F401 (its models are Models too)
+import ciphermote.rest.operator_answers  # noqa: F401 (its models are Models too)
 import pytest
-from ciphermote.gateway.definitions import Model
+from ciphermote.gateway.api import description
+from ciphermote.gateway.operator_api import operators
+from ciphermote.rest.answers import Answer, DeviceView, JobView, LeftOut, Progress, Retention, TokenView
+from ciphermote.rest.requests import Model
 from gateway_support import FullDevice, Server, accepted, define_full, full_owner
 from pydantic import ValidationError
 
@@ -65,6 +68,8 @@ CONFIGURATION = """
 [parameters]
 "path.fleet" = "known"
 "path.job" = 1
+"path.identifier" = "0123456789abcdef"
+"path.token" = "0123456789abcdef"
 
 [checks]
 positive_data_acceptance.enabled = false
@@ -98,3 +103,44 @@ def _kinds(annotation: object) -> set[object]:
     """The types that a field may have."""
     inside = get_args(annotation)
     return {kind for each in inside for kind in _kinds(each)} if inside else {annotation}
+
+
+def test_the_committed_description_is_that_of_the_code() -> None:
+    """A type that changes in any request or answer shows in docs/openapi.json."""
+    tool = Path(__file__).parents[2] / "tools/generate_openapi.py"
+    assert subprocess.run([sys.executable, str(tool), "--check"], check=False).returncode == 0
+
+
+def test_every_answer_has_a_typed_model_and_a_name_of_its_own() -> None:
+    found = description(operators).openapi()
+    names = []
+    for path, methods in found["paths"].items():
+        for method, operation in methods.items():
+            names.append(operation["operationId"])
+            for status, response in operation["responses"].items():
+                for kind, content in response.get("content", {}).items():
+                    if "json" in kind:
+                        schema = content["schema"]
+                        typed = "$ref" in schema or schema.get("properties")
+                        assert typed, f"{method} {path} answers {status} with a free object"
+    assert len(names) == len(set(names)) > 40
+    assert all(re.fullmatch("[a-z_]+", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("model", "wrong"),
+    [
+        (Progress, {"windows": "3"}),
+        (JobView, {"id": 1.5}),
+        (DeviceView, {"has_rekey_key": 1}),
+        (TokenView, {"scope": "nobody"}),
+        (Retention, {"retain_days": "90"}),
+        (LeftOut, {"first": [[1, 2, "3"]]}),
+    ],
+)
+def test_an_answer_of_another_type_is_not_converted(model: type[Answer], wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(wrong)
+    (name,) = wrong
+    kinds = {error["loc"][0]: error["type"] for error in caught.value.errors()}
+    assert kinds.get(name, "missing") != "missing", kinds

@@ -144,7 +144,7 @@ def test_a_locked_out_owner_is_let_in_again(server: Server, operator: OperatorCl
     assert operator.revoke_token(only.id).state == "revoked"
     refused(owner.get("/v1/fleets"), 401, "unknown-token")
     again = server.client(operator.create_token(name, note="lost the first").token)
-    assert [fleet["name"] for fleet in accepted(again.get("/v1/fleets")).json()] == ["fleet"]
+    assert [fleet["name"] for fleet in accepted(again.get("/v1/fleets")).json()["items"]] == ["fleet"]
 
 
 def test_tokens_are_listed_without_their_secrets(server: Server, operator: OperatorClient) -> None:

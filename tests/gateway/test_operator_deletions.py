@@ -19,12 +19,12 @@ import pytest
 from ciphermote.base.errors import GatewayError
 from ciphermote.gateway import deletions
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.deletions import Target
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.operator_client import OperatorClient
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.settings import Settings
+from ciphermote.rest.requests import TenantRequest
 from gateway_support import (
     FullDevice,
     Server,
@@ -115,10 +115,10 @@ def test_a_deleted_device_is_gone_and_its_epoch_never_comes_again(
     uplink = server.client(device_token(owner, "fleet"))
     refused(uplink.post(deliver, content=waiting), 404, "unknown-device")
     removed(operator, deletion.id)
-    listed = accepted(owner.get("/v1/fleets/fleet/devices")).json()
+    listed = accepted(owner.get("/v1/fleets/fleet/devices")).json()["items"]
     assert [(each["number"], each["state"]) for each in listed] == [(1, "deleted"), (2, "active")]
     assert [each.state for each in operator.devices(site.name, "fleet")] == ["deleted", "active"]
-    assert {each["device"] for each in accepted(owner.get("/v1/fleets/fleet/windows")).json()} == {2}
+    assert {each["device"] for each in accepted(owner.get("/v1/fleets/fleet/windows")).json()["items"]} == {2}
     assert 1 not in {token.device for token in operator.tokens(site.name)}
     _, (total,) = run_job(owner, "fleet", {"kind": "sum", "per_device": 10})
     np.testing.assert_allclose(full_owner().decrypt(total)[0], 3, atol=0.1)
@@ -129,7 +129,7 @@ def test_a_deleted_device_is_gone_and_its_epoch_never_comes_again(
     again = FullDevice(full_owner(), 1, epoch=2).enroll(owner, "fleet")
     refused(uplink.post(deliver, content=waiting), 403, "foreign-epoch")
     again.receipt(uplink.post(deliver, content=again.encrypt([5.0])))
-    listed = accepted(owner.get("/v1/fleets/fleet/devices")).json()
+    listed = accepted(owner.get("/v1/fleets/fleet/devices")).json()["items"]
     assert [(each["number"], each["epoch"], each["state"]) for each in listed][:1] == [(1, 2, "active")]
     with pytest.raises(GatewayError) as error:
         operator.delete_device(site.name, "fleet", 9)

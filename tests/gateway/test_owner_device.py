@@ -95,7 +95,7 @@ def test_killed_at_random_moments_it_loses_nothing_and_nothing_counts_twice(
     with attachment.client() as client:
         windows = list(client.windows("killed"))
         found = fetch(attachment, client, client.add_job("killed", Computation(per_device=10_000)), tmp_path)
-    measured = [int(window["measured"]) for window in windows]
+    measured = [int(window.measured) for window in windows]
     assert len(kept) > 10 * KILLS and len({number // 100_000 for number in kept}) == KILLS
     assert set(kept) <= set(measured), "what was put is there"
     assert len(set(measured)) == len(measured), "each once"

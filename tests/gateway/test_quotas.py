@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import Owner
-from ciphermote.gateway.definitions import (
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.pages import MOST_BYTES, MOST_ROWS
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import (
     DEFINITION,
     Enrolment,
     JobRequest,
     StreamRequest,
     TenantRequest,
 )
-from ciphermote.gateway.fleets import Fleet
-from ciphermote.gateway.pages import MOST_BYTES, MOST_ROWS
-from ciphermote.gateway.refusals import Refusal
-from ciphermote.parameters.files import parameters_to_dict
 from gateway_support import FullDevice, enrolment, full_owner
 from site_support import Site, on_site, refusal_of
 

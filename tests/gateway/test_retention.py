@@ -21,15 +21,15 @@ from ciphermote import _core
 from ciphermote.formats.receipts import Receipt, Verdict
 from ciphermote.gateway import database as databases
 from ciphermote.gateway import serving
-from ciphermote.gateway.definitions import (
-    StreamRequest,
-    TenantRequest,
-)
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.retention import DAY, Steadiness
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import (
+    StreamRequest,
+    TenantRequest,
+)
 from gateway_support import (
     LOG2_SCALE,
     Server,

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ciphermote.gateway.definitions import DEFINITION, Enrolment, FullFleet, TenantRequest
 from ciphermote.gateway.gateway import FIRST_TENANT, Gateway
 from ciphermote.gateway.intake import _Errand
 from ciphermote.gateway.missing import Missing, missing_windows
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.turns import Turns
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import DEFINITION, Enrolment, FullFleet, TenantRequest
 from gateway_support import (
     LOG2_SCALE,
     FullDevice,

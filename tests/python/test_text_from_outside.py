@@ -33,10 +33,10 @@ from ciphermote.fleet.connections import Connection
 from ciphermote.fleet.device import Waiting
 from ciphermote.formats.key_directory import Manifest
 from ciphermote.gateway import api, operator_api
-from ciphermote.gateway.definitions import JobSpec
 from ciphermote.owner import provisioning as provision
 from ciphermote.parameters import by_name
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.requests import JobSpec
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner
 

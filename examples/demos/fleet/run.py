@@ -386,7 +386,7 @@ class Run:
     @staticmethod
     def _closed(owner: GatewayClient, name: str, ends: float) -> bool:
         (stream,) = owner.streams(name)
-        return bool(stream["next"] >= ends)
+        return stream.next >= ends
 
     def _fetch(self, owner: GatewayClient, schedule: Schedule) -> None:
         wanted = [

@@ -28,8 +28,9 @@ from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, SignedOption, numbers, places_of
 
 if TYPE_CHECKING:
-    from ciphermote.fleet import Attachment, Computation, Fetched, FleetProgress, GatewayClient, LeftOut
+    from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
     from ciphermote.fleet.reading import Reading
+    from ciphermote.rest.answers import LeftOut, Progress
 
 _RATE_SECONDS = 10.0
 _RETRY_SECONDS = 2.0
@@ -327,7 +328,7 @@ def watch(
 
 
 def _watch(client: GatewayClient, fleet: str, as_json: bool) -> None:
-    seen: list[FleetProgress] = []
+    seen: list[Progress] = []
     with Live(console=Console(), auto_refresh=False, transient=False) as live:
         while True:
             try:
@@ -347,13 +348,11 @@ def _watch(client: GatewayClient, fleet: str, as_json: bool) -> None:
             time.sleep(_RETRY_SECONDS)
 
 
-def _progress_fields(found: FleetProgress) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(found)
+def _progress_fields(found: Progress) -> dict[str, Any]:
+    return found.model_dump()
 
 
-def _progress_table(found: FleetProgress, rate: float | None) -> Table:
+def _progress_table(found: Progress, rate: float | None) -> Table:
     from ciphermote.fleet.reading import time_text
 
     table = Table("field", "value", show_header=False, title=f"fleet {found.fleet}")
@@ -407,11 +406,11 @@ def devices(
         found = list(client.devices(attachment.fleet))
     table = Table("device", "epoch", "state", "windows", "heard last, local time")
     for each in found:
-        last = "nothing yet" if each["last_seen"] is None else time_text(each["last_seen"])
-        state = each["state"]
-        if each["excluded"] and state != "quarantined":
+        last = "nothing yet" if each.last_seen is None else time_text(each.last_seen)
+        state: str = each.state
+        if each.excluded and state != "quarantined":
             state += ", quarantined"
-        add_row(table, str(each["number"]), str(each["epoch"]), state, f"{each['windows']:,}", last)
+        add_row(table, str(each.number), str(each.epoch), state, f"{each.windows:,}", last)
     Console().print(table)
 
 
@@ -443,8 +442,8 @@ def retention(
         if days is not None or forever:
             client.set_retention(attachment.fleet, days)
         found = client.retention(attachment.fleet)
-    kept, gone = found["retain_days"], found["deleted_to"]
-    for_so_long = "for ever" if kept is None else f"for {count_of(int(kept), 'day')}"
+    kept, gone = found.retain_days, found.deleted_to
+    for_so_long = "for ever" if kept is None else f"for {count_of(kept, 'day')}"
     say(f"Fleet {attachment.fleet} keeps its windows and results {for_so_long}.")
     if gone is not None:
         say(f"Windows measured up to {time_text(gone)} (local time) are deleted.")
@@ -611,10 +610,10 @@ def list_streams(keys: KeysArgument, fleet: FleetOption = None) -> None:
         found = client.streams(attachment.fleet)
     table = Table("stream", "kind", "every, s", "span, s", "grace, s", "computed to, local time")
     for each in found:
-        spec = each["spec"]
-        span = spec["span"] or spec["every"]
-        times = (f"{spec['every']:g}", f"{span:g}", f"{spec['grace']:g}")
-        add_row(table, each["name"], spec["job"]["kind"], *times, time_text(each["next"]))
+        spec = each.spec
+        span = spec.span or spec.every
+        times = (f"{spec.every:g}", f"{span:g}", f"{spec.grace:g}")
+        add_row(table, each.name, spec.job.kind, *times, time_text(each.next))
     Console().print(table)
 
 
@@ -685,7 +684,7 @@ def fetch(
 
 def _check_stream(client: GatewayClient, fleet: str, name: str) -> None:
     """ParameterError if there is none."""
-    if all(each["name"] != name for each in client.streams(fleet)):
+    if all(each.name != name for each in client.streams(fleet)):
         raise ParameterError(
             f"Fleet {fleet} has no stream {name!r}, and no job of one: see its streams (`ciphermote owner "
             "stream list`)."
@@ -725,9 +724,9 @@ def _note_left_out(found: Fetched, left_out: LeftOut) -> None:
 
     counted = {device for device, _, _ in found.contributors}
     others = {device for device, _, _ in left_out.first}
-    most = found.job.fields["spec"]["per_device"]
+    most = found.job.spec.per_device
     reasons = []
-    damaged = found.job.fields["result"].get("damaged", 0)
+    damaged = 0 if found.job.result is None else found.job.result.damaged or 0
     if others & counted and left_out.windows > damaged:
         reasons.append(f"at most {most} of a device {'counts' if most == 1 else 'count'} (--per-device)")
     if others - counted and left_out.windows > damaged:

@@ -15,7 +15,7 @@ Nothing that decrypts goes to a gateway, and no device's secret.
 """
 
 from ciphermote.fleet.attachments import Attachment, attach, attached
-from ciphermote.fleet.client import Computation, FleetProgress, GatewayClient, Job, LeftOut
+from ciphermote.fleet.client import Computation, GatewayClient
 from ciphermote.fleet.connections import Connection
 from ciphermote.fleet.device import FleetDevice
 from ciphermote.fleet.enrolling import Enrolled, enroll, records
@@ -29,10 +29,7 @@ __all__ = [
     "Enrolled",
     "Fetched",
     "FleetDevice",
-    "FleetProgress",
     "GatewayClient",
-    "Job",
-    "LeftOut",
     "Reading",
     "attach",
     "attached",

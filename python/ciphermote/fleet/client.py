@@ -9,26 +9,47 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from dataclasses import fields as dataclass_fields
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar, get_args
 
 import httpx
 
-from ciphermote.base import json_text
 from ciphermote.base.errors import FrameError, GatewayError, MismatchError, ParameterError
 from ciphermote.base.forks import Opener
 from ciphermote.formats import labels, seeded_keys
 from ciphermote.formats.tags import TagKeys
+from ciphermote.rest.answers import (
+    Answer,
+    ContributorList,
+    Created,
+    DeviceList,
+    DeviceView,
+    FleetList,
+    FleetView,
+    Item,
+    JobList,
+    JobView,
+    LeftOut,
+    Page,
+    Progress,
+    Retention,
+    StreamList,
+    StreamView,
+    TenantView,
+    TokenList,
+    TokenSecret,
+    TokenView,
+    WindowId,
+    WindowList,
+    WindowView,
+)
 from ciphermote.rest.http import checked_token, checked_url, refusal_of
+from ciphermote.rest.requests import JobKind
 
-Kind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
-KINDS: tuple[Kind, ...] = ("sum", "mean", "variance", "weighted-sum", "linear")
-OVER = ("done", "failed", "cancelled")
-"""States of a job that changes no more."""
-
+KINDS: tuple[JobKind, ...] = get_args(JobKind)
+_Answer = TypeVar("_Answer", bound=Answer)
 _OCTETS = {"Content-Type": "application/octet-stream"}
 _SECONDS = 60.0
 _UPLOAD_SECONDS = 600.0
@@ -37,84 +58,6 @@ _KEYS = {
     "relin": (labels.Kind.RELIN_KEYS, seeded_keys.KeyKind.RELINEARIZATION),
     "galois": (labels.Kind.GALOIS_KEYS, seeded_keys.KeyKind.GALOIS),
 }
-
-
-@dataclass(frozen=True)
-class FleetProgress:
-    """How far a fleet is. time: the gateway's, in seconds since 1970. heard: devices that have sent anything;
-    quarantined: deliveries that wait for the operator; jobs: how many, by state."""
-
-    fleet: str
-    time: float
-    devices: int
-    heard: int
-    last_seen: float | None
-    windows: int
-    quarantined: int
-    jobs: Mapping[str, int]
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> FleetProgress:
-        """Of what the gateway says, later versions' fields left out."""
-        return cls(**{each.name: fields[each.name] for each in dataclass_fields(cls)})
-
-
-@dataclass(frozen=True)
-class Job:
-    """A computation. begins, ends: of the windows in it, in seconds since 1970. replay: 1, 2 .. for another
-    run of the same interval. done, total: windows. windows, parts: of the result; late: windows that came too
-    late for it, as show alone tells. fields: all that the gateway says of it."""
-
-    id: int
-    stream: str | None
-    kind: str
-    begins: float
-    ends: float
-    replay: int
-    state: str
-    done: int
-    total: int
-    error: str | None
-    windows: int
-    devices: int
-    parts: int
-    late: int
-    fields: Mapping[str, Any] = field(repr=False)
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> Job:
-        result = fields["result"] or {"windows": 0, "devices": 0, "parts": 0}
-        return cls(
-            fields["id"],
-            fields["stream"],
-            fields["spec"]["kind"],
-            fields["begins"],
-            fields["ends"],
-            fields["replay"],
-            fields["state"],
-            fields["done"],
-            fields["total"],
-            fields["error"],
-            result["windows"],
-            result["devices"],
-            result["parts"],
-            fields.get("late", 0),
-            fields,
-        )
-
-    @property
-    def is_over(self) -> bool:
-        return self.state in OVER
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """The windows that a job was asked for and that did not count: how many, of how many devices. first:
-    [device, epoch, window] of the first 1000."""
-
-    windows: int
-    devices: int
-    first: Sequence[Sequence[int]] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +71,7 @@ class Computation:
     others if windows are damaged in the gateway's store; otherwise the job fails, and names them.
     """
 
-    kind: Kind = "sum"
+    kind: JobKind = "sum"
     devices: tuple[int, ...] | None = None
     per_device: int = 1
     weights: Mapping[int, float] | None = None
@@ -186,28 +129,27 @@ class GatewayClient:
 
     def tenant(self) -> str:
         """The name of the tenant that the token is of."""
-        return str(self._json("GET", "/v1/tenant")["name"])
+        return self._ask("GET", "/v1/tenant", TenantView).name
 
     def define_fleet(self, fleet: str, definition: Mapping[str, Any]) -> None:
         """Define a fleet, once and for all; the same definition again changes nothing."""
         self._send("PUT", f"/v1/fleets/{_name(fleet)}", json=dict(definition))
 
-    def fleets(self) -> list[dict[str, Any]]:
-        """The tenant's: name, definition, created."""
-        return list(self._pages("/v1/fleets", "name", ""))
+    def fleets(self) -> list[FleetView]:
+        """The tenant's fleets, by name."""
+        return list(self._pages("/v1/fleets", FleetList, ""))
 
     def definition(self, fleet: str) -> dict[str, Any]:
         """A fleet's, as the gateway keeps it, defaults filled in."""
         for found in self.fleets():
-            if found["name"] == fleet:
-                definition: dict[str, Any] = found["definition"]
-                return definition
+            if found.name == fleet:
+                return found.definition.model_dump(mode="json")
         raise GatewayError(f"There is no fleet {fleet} at {self.url}: attach it first.", "no-such-fleet", 404)
 
-    def progress(self, fleet: str) -> FleetProgress:
-        return FleetProgress.from_fields(self._json("GET", f"/v1/fleets/{_name(fleet)}"))
+    def progress(self, fleet: str) -> Progress:
+        return self._ask("GET", f"/v1/fleets/{_name(fleet)}", Progress)
 
-    def watch(self, fleet: str) -> Iterator[FleetProgress]:
+    def watch(self, fleet: str) -> Iterator[Progress]:
         """The same as it changes, about once a second, until the gateway stops."""
         path = f"/v1/fleets/{_name(fleet)}/watch"
         self._opener.check()
@@ -218,15 +160,12 @@ class GatewayClient:
                     raise refusal_of(response)
                 for line in response.iter_lines():
                     if line.startswith("data: "):
-                        yield FleetProgress.from_fields(json_text.parse_large(line.removeprefix("data: ")))
+                        yield self._read(line.removeprefix("data: "), Progress, response.status_code)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
 
-    def retention(self, fleet: str) -> dict[str, Any]:
-        """retain_days: how long windows and results are kept, None: for ever; deleted_to: windows measured
-        up to then may be deleted, None: none are."""
-        found: dict[str, Any] = self._json("GET", f"/v1/fleets/{_name(fleet)}/retention")
-        return found
+    def retention(self, fleet: str) -> Retention:
+        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/retention", Retention)
 
     def set_retention(self, fleet: str, days: int | None) -> None:
         """Have windows and results deleted so many days after they came; None: keep them."""
@@ -241,11 +180,9 @@ class GatewayClient:
 
     # --- devices --------------------------------------------------------------------------------------------
 
-    def devices(self, fleet: str, after: int = -1) -> Iterator[dict[str, Any]]:
-        """Those of numbers above after: number, epoch, key_id, largest_value, state, newest, last_seen,
-        windows and so on."""
-        path = f"/v1/fleets/{_name(fleet)}/devices"
-        return self._pages(path, "number", after)
+    def devices(self, fleet: str, after: int = -1) -> Iterator[DeviceView]:
+        """Devices with numbers above `after`."""
+        return self._pages(f"/v1/fleets/{_name(fleet)}/devices", DeviceList, after)
 
     def enroll(
         self, fleet: str, device: int, *, epoch: int, key_id: int, tag_keys: TagKeys, largest_value: float
@@ -277,11 +214,10 @@ class GatewayClient:
         """Take nothing more from a device: for good (revoke), or until it is activated."""
         self._send("POST", f"/v1/fleets/{_name(fleet)}/devices/{device}/{action}")
 
-    def windows(self, fleet: str, device: int | None = None, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Those that count, in the order in which they became complete: sequence, device, epoch, number,
-        counter, measured, arrived."""
+    def windows(self, fleet: str, device: int | None = None, after: int = 0) -> Iterator[WindowView]:
+        """The windows that count, in the order in which they became complete."""
         more = {} if device is None else {"device": device}
-        return self._pages(f"/v1/fleets/{_name(fleet)}/windows", "sequence", after, more)
+        return self._pages(f"/v1/fleets/{_name(fleet)}/windows", WindowList, after, more)
 
     def deliver(self, fleet: str, data: bytes, measured: float | None = None) -> bytes | None:
         """Frames or packets of one attempt, with a device's token: the receipt's bytes once the attempt is
@@ -304,19 +240,18 @@ class GatewayClient:
         Its number."""
         body = {"spec": computation.fields(), "begins": begins, "ends": ends}
         given = {name: value for name, value in body.items() if value is not None}
-        return int(self._json("POST", f"/v1/fleets/{_name(fleet)}/jobs", json=given)["id"])
+        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/jobs", Created, json=given).id
 
-    def jobs(self, fleet: str, after: int = 0) -> Iterator[Job]:
-        """Those of numbers above after."""
-        path = f"/v1/fleets/{_name(fleet)}/jobs"
-        return map(Job.from_fields, self._pages(path, "id", after))
+    def jobs(self, fleet: str, after: int = 0) -> Iterator[JobView]:
+        """Jobs with numbers above `after`, with summaries of their specs."""
+        return self._pages(f"/v1/fleets/{_name(fleet)}/jobs", JobList, after)
 
-    def job(self, fleet: str, job: int) -> Job:
-        return Job.from_fields(self._json("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}"))
+    def job(self, fleet: str, job: int) -> JobView:
+        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}", JobView)
 
     def change_job(self, fleet: str, job: int, action: Literal["cancel", "retry", "replay"]) -> int:
         """replay computes it anew with what came since; the number of the job that goes on."""
-        return int(self._json("POST", f"/v1/fleets/{_name(fleet)}/jobs/{job}/{action}")["id"])
+        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/jobs/{job}/{action}", Created).id
 
     def delete_job(self, fleet: str, job: int) -> None:
         """Have the gateway forget a job that is over, and its result."""
@@ -326,22 +261,17 @@ class GatewayClient:
         """A ciphertext of a job's result."""
         return self._send("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/results/{part}").content
 
-    def contributors(self, fleet: str, job: int) -> list[list[int]]:
-        """[device, epoch, window] of each window in the result, as the gateway says."""
+    def contributors(self, fleet: str, job: int) -> list[WindowId]:
+        """Device, epoch and number of each window in the result, as the gateway says."""
         path = f"/v1/fleets/{_name(fleet)}/jobs/{job}/contributors"
-        found: list[list[int]] = []
-        while page := self._json("GET", path, params={"skip": len(found)}):
-            found += page
-        return found
+        return list(self._pages(path, ContributorList, 0))
 
     def left_out(self, fleet: str, job: int) -> LeftOut:
         """What did not count in a job that is done, for per_device or a device's quarantine."""
-        found = self._json("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/left-out")
-        return LeftOut(found["windows"], found["devices"], found["first"])
+        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/left-out", LeftOut)
 
-    def streams(self, fleet: str) -> list[dict[str, Any]]:
-        """id, name, spec, begins, next, created of each."""
-        return list(self._pages(f"/v1/fleets/{_name(fleet)}/streams", "name", ""))
+    def streams(self, fleet: str) -> list[StreamView]:
+        return list(self._pages(f"/v1/fleets/{_name(fleet)}/streams", StreamList, ""))
 
     def add_stream(
         self,
@@ -359,7 +289,7 @@ class GatewayClient:
         spec = {"every": every, "span": span, "grace": grace, "begins": begins}
         given = {name: value for name, value in spec.items() if value is not None}
         body = {"name": _name(name), "spec": {"job": computation.fields(), **given}}
-        return int(self._json("POST", f"/v1/fleets/{_name(fleet)}/streams", json=body)["id"])
+        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/streams", Created, json=body).id
 
     def end_stream(self, fleet: str, name: str) -> None:
         """Make no more jobs of it; those that there are stay."""
@@ -370,11 +300,11 @@ class GatewayClient:
     def make_token(self, scope: Literal["device", "owner"], **more: Any) -> str:
         """A new token of the tenant; the gateway shows it this once. more: fleet and device of a device's (no
         device: an uplink's), note."""
-        return str(self._json("POST", "/v1/tokens", json={"scope": scope, **more})["token"])
+        return self._ask("POST", "/v1/tokens", TokenSecret, json={"scope": scope, **more}).token
 
-    def tokens(self) -> list[dict[str, Any]]:
-        """The tenant's, without their secrets: id, scope, note, created, revoked, device, fleet."""
-        return list(self._pages("/v1/tokens", "id", ""))
+    def tokens(self) -> list[TokenView]:
+        """The tenant's tokens, without their secrets."""
+        return list(self._pages("/v1/tokens", TokenList, ""))
 
     def revoke_token(self, identifier: str) -> None:
         self._send("DELETE", f"/v1/tokens/{identifier}")
@@ -391,23 +321,29 @@ class GatewayClient:
             raise refusal_of(response)
         return response
 
-    def _json(self, method: str, path: str, **more: Any) -> Any:
+    def _ask(self, method: str, path: str, kind: type[_Answer], **more: Any) -> _Answer:
         response = self._send(method, path, **more)
+        return self._read(response.content, kind, response.status_code)
+
+    def _read(self, content: bytes | str, kind: type[_Answer], status: int) -> _Answer:
         try:
-            return json_text.parse_large(response.content)
+            return kind.model_validate_json(content)
         except ValueError:
             raise GatewayError(
-                f"{self.url} answers with what is no JSON: see that this is a gateway's address.",
+                f"{self.url} answers with something else than a gateway does: see that this is a gateway's "
+                "address, and that the package is as new as the gateway.",
                 "not-a-gateway",
-                response.status_code,
+                status,
             ) from None
 
     def _pages(
-        self, path: str, key: str, after: int | str, more: Mapping[str, Any] | None = None
-    ) -> Iterator[dict[str, Any]]:
-        while page := self._json("GET", path, params={**(more or {}), "after": after}):
-            yield from page
-            after = page[-1][key]
+        self, path: str, kind: type[Page[Item]], after: int | str, more: Mapping[str, Any] | None = None
+    ) -> Iterator[Item]:
+        following: int | str | None = after
+        while following is not None:
+            page = self._ask("GET", path, kind, params={**(more or {}), "after": following})
+            yield from page.items
+            following = page.next
 
     def _unreachable(self, error: httpx.HTTPError) -> GatewayError:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):

@@ -254,7 +254,7 @@ class _Run:
 
     def _epoch_there(self, client: GatewayClient) -> int:
         found = next(client.devices(self._fleet, self._device - 1), None)
-        return int(found["epoch"]) if found is not None and found["number"] == self._device else 0
+        return found.epoch if found is not None and found.number == self._device else 0
 
     # --- drawing --------------------------------------------------------------------------------------------
 
@@ -355,9 +355,9 @@ class _Run:
 
     def _tokens(self, client: GatewayClient) -> list[str]:
         return [
-            token["id"]
+            token.id
             for token in client.tokens()
-            if (token["fleet"], token["device"]) == (self._fleet, self._device) and token["revoked"] is None
+            if (token.fleet, token.device) == (self._fleet, self._device) and token.revoked is None
         ]
 
 

@@ -150,7 +150,7 @@ def decrypt(
 
 def _compact(fetched: Fetched, keys: CompactKeys) -> Reading:
     (data,) = fetched.parts()
-    weights = fetched.job.fields["spec"].get("weights")
+    weights = fetched.job.spec.weights
     contributors = []
     for device, epoch, window in fetched.contributors:
         weight = 1 if weights is None else int(weights.get(str(device), 0))

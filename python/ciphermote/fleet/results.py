@@ -21,7 +21,8 @@ from ciphermote.base import json_text, number_text
 from ciphermote.base.errors import FrameError, GatewayError, KeyFileError
 from ciphermote.base.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
 from ciphermote.fleet.attachments import Attachment, about_writing
-from ciphermote.fleet.client import GatewayClient, Job
+from ciphermote.fleet.client import GatewayClient
+from ciphermote.rest.answers import JobView
 
 _FORMAT, _VERSION = "ciphermote-result", 1
 _MOST_BYTES = 1 << 28
@@ -40,7 +41,7 @@ class Fetched:
     fleet: str
     gateway: str
     definition: Mapping[str, Any] = field(repr=False)
-    job: Job
+    job: JobView
     contributors: Sequence[Sequence[int]] = field(repr=False)
     files: Sequence[Path]
     _digests: Sequence[str] = field(repr=False)
@@ -75,7 +76,7 @@ class Fetched:
             json_text.string(fields["fleet"]),
             json_text.string(fields["gateway"]),
             dict(fields["definition"]),
-            Job.from_fields(fields["job"]),
+            JobView.model_validate(fields["job"]),
             contributors,
             [path.with_name(name) for name in names],
             [json_text.string(part["blake2b"]) for part in fields["parts"]],
@@ -123,7 +124,7 @@ def wait(
     job: int,
     progress: Progress | None = None,
     seconds: float | None = None,
-) -> Job:
+) -> JobView:
     """Until a job is over. GatewayError if it failed or was cancelled, or is not over after so many
     seconds."""
     end = None if seconds is None else time.monotonic() + seconds
@@ -143,13 +144,13 @@ def wait(
         time.sleep(_POLL_SECONDS)
 
 
-def is_here(folder: Path, fleet: str, job: Job) -> bool:
+def is_here(folder: Path, fleet: str, job: JobView) -> bool:
     """Whether the job's result has been fetched. GatewayError if another job of this number has: a gateway
     that was restored from a backup gives its numbers once more."""
     path = description(folder, fleet, job.id)
     if not path.exists():
         return False
-    if read(path).job.fields.get("created") != job.fields["created"]:
+    if read(path).job.created != job.created:
         raise GatewayError(
             f"{path} is of another job than the gateway's job {job.id}: the gateway was restored from a "
             "backup, or is another one. Fetch into another directory.",
@@ -188,7 +189,7 @@ def fetch(
             "fleet": fleet,
             "gateway": attachment.gateway,
             "definition": dict(attachment.definition),
-            "job": dict(found.fields),
+            "job": found.model_dump(exclude_none=False),
             "contributors": contributors,
             "parts": parts,
         }

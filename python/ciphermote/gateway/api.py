@@ -7,7 +7,6 @@ people.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sqlite3
 import time
@@ -29,20 +28,6 @@ from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
-from ciphermote.gateway.definitions import (
-    ID_PATTERN,
-    NAME_PATTERN,
-    PATTERNS,
-    AnswerForm,
-    Ascii,
-    Definition,
-    Digits,
-    Enrolment,
-    JobRequest,
-    RetentionRequest,
-    StreamRequest,
-    TokenRequest,
-)
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
@@ -58,10 +43,42 @@ from ciphermote.gateway.uploads import (
     send_octets,
     stated_length,
 )
+from ciphermote.rest.answers import (
+    ContributorList,
+    Created,
+    DeliveryProgress,
+    DeviceList,
+    FleetList,
+    Health,
+    JobList,
+    JobView,
+    LeftOut,
+    Problem,
+    Progress,
+    Readiness,
+    Retention,
+    StreamList,
+    TenantView,
+    TokenList,
+    TokenSecret,
+    WindowList,
+)
+from ciphermote.rest.requests import (
+    ID_PATTERN,
+    NAME_PATTERN,
+    PATTERNS,
+    AnswerForm,
+    Ascii,
+    Definition,
+    Digits,
+    Enrolment,
+    JobRequest,
+    RetentionRequest,
+    StreamRequest,
+    TokenRequest,
+)
 
 PROBLEM = "application/problem+json"
-PROBLEM_TYPE = "urn:ciphermote:problem:"
-"""What the types of problems begin with; the name for programs follows."""
 _WATCH_SECONDS = 1.0
 
 _LATEST = 1e11
@@ -87,36 +104,20 @@ register_url_convertor("device_action", _DeviceAction())
 register_url_convertor("job_action", _JobAction())
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": text,
-        "content": {
-            PROBLEM: {
-                "schema": {
-                    "type": "object",
-                    "required": ["type", "status", "title", "detail"],
-                    "properties": {
-                        "type": {"type": "string", "description": "Identifies the problem"},
-                        "status": {"type": "integer"},
-                        "title": {"type": "string"},
-                        "detail": {"type": "string"},
-                    },
-                }
-            }
-        },
-    }
+    status: {"description": text, "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, text in {
-        400: "Malformed",
+        400: "Malformed request",
         401: "No valid token",
         403: "Not allowed, or not authentic",
-        404: "Not there",
-        409: "In conflict with what is kept",
+        404: "Not found",
+        409: "Conflicts with stored data",
         410: "Deleted",
         413: "Too large",
-        415: "Of another type",
-        422: "Not what is wanted here",
+        415: "Unsupported media type",
+        422: "Unprocessable request",
         429: "Over a quota",
-        503: "Too much at once",
-        507: "No room",
+        503: "Too many requests at once",
+        507: "Out of storage",
     }.items()
 }
 
@@ -175,29 +176,13 @@ Record = Annotated[_Recorder, Depends(_recorder)]
 devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=PROBLEMS)
 
 
-_KEPT = {
-    "type": "object",
-    "properties": {
-        "missing": {
-            "type": ["integer", "null"],
-            "description": "How many of the unit are still to come; null while the seed alone is here, which "
-            "does not tell",
-        },
-        "unit": {
-            "enum": ["frames", "values"],
-            "description": "What is counted: frames, or of a compact fleet the values in packets",
-        },
-    },
-}
-
-
 def _body(description: str) -> dict[str, Any]:
     content = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
 def _delivery_described() -> dict[str, Any]:
-    """By hand, for the path that is taken most takes its arguments by hand: that is faster."""
+    """Described by hand because the hot path parses its own arguments."""
     name = {"type": "string", "pattern": NAME_PATTERN}
     number = {"type": "number", "minimum": 0, "maximum": _LATEST}
     return {
@@ -222,7 +207,7 @@ def _delivery_described() -> dict[str, Any]:
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
         202: {
             "description": "Kept; more frames of the attempt are to come",
-            "content": {"application/json": {"schema": _KEPT}},
+            "model": DeliveryProgress,
         },
     },
     response_class=Response,
@@ -264,7 +249,9 @@ def _measured(scope: Scope) -> float | None:
 
 def answer(outcome: Outcome) -> Response:
     if outcome.receipt is None:
-        return JSONResponse({"missing": outcome.missing, "unit": outcome.unit}, status_code=202)
+        assert outcome.unit is not None
+        found = DeliveryProgress(missing=outcome.missing, unit=outcome.unit)
+        return JSONResponse(found.model_dump(), status_code=202)
     return Response(outcome.receipt, media_type=OCTETS)
 
 
@@ -304,17 +291,17 @@ owners = APIRouter(prefix="/v1", tags=["owners"], responses=PROBLEMS, route_clas
 
 
 @owners.get("/tenant")
-def show_tenant(gateway: TheGateway, owner: Owner) -> dict[str, Any]:
+def show_tenant(gateway: TheGateway, owner: Owner) -> TenantView:
     """Whose token this is: the tenant's name, which its devices' MQTT users begin with, and its quotas."""
     assert owner.tenant is not None
-    return gateway.registry.tenant_of(owner.tenant)
+    return TenantView.model_validate(gateway.registry.tenant_of(owner.tenant))
 
 
 @owners.get("/fleets")
-def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> list[dict[str, Any]]:
+def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> FleetList:
     """A page of the tenant's fleets, of names that come after."""
     assert owner.tenant is not None
-    return gateway.registry.fleets(owner.tenant, after)
+    return FleetList.of(gateway.registry.fleets(owner.tenant, after), "name")
 
 
 @owners.put("/fleets/{fleet}", status_code=204)
@@ -329,15 +316,15 @@ def define_fleet(
 
 
 @owners.get("/fleets/{fleet}")
-def progress(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
+def progress(gateway: TheGateway, fleet: OwnedFleet) -> Progress:
     """How far it is: devices, windows, jobs."""
-    return gateway.registry.progress(fleet)
+    return Progress.model_validate(gateway.registry.progress(fleet))
 
 
 @owners.get("/fleets/{fleet}/retention")
-def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
+def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> Retention:
     """How long windows and results are kept, and until when windows may be deleted."""
-    return gateway.registry.retention(fleet)
+    return Retention.model_validate(gateway.registry.retention(fleet))
 
 
 @owners.put("/fleets/{fleet}/retention", status_code=204)
@@ -374,7 +361,7 @@ async def watch(
             except Refusal:  # the token has expired or is revoked, or the fleet is deleted
                 return
             found = await asyncio.to_thread(gateway.registry.progress, fleet)
-            yield f"data: {json.dumps(found)}\n\n"
+            yield f"data: {Progress.model_validate(found).model_dump_json()}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 
@@ -405,9 +392,9 @@ async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) 
 
 
 @owners.get("/fleets/{fleet}/devices")
-def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> list[dict[str, Any]]:
+def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> DeviceList:
     """A page of devices, of numbers above after."""
-    return gateway.registry.devices(fleet, after)
+    return DeviceList.of(gateway.registry.devices(fleet, after), "number")
 
 
 @owners.put("/fleets/{fleet}/devices/{number}", status_code=204)
@@ -472,22 +459,22 @@ def list_windows(
     fleet: OwnedFleet,
     after: _After = 0,
     device: Annotated[int | None, Ascii, Query(ge=0, le=2**32 - 1)] = None,
-) -> list[dict[str, Any]]:
+) -> WindowList:
     """A page of the windows that count, in the order in which they became complete."""
-    return gateway.registry.windows(fleet, after, device)
+    return WindowList.of(gateway.registry.windows(fleet, after, device), "sequence")
 
 
 @owners.get("/fleets/{fleet}/streams")
-def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> list[dict[str, Any]]:
+def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> StreamList:
     """A page of the fleet's streams, of names that come after, with summaries of their specs. stalled: why a
     stream makes no jobs now: its tenant has as many as it may."""
-    return gateway.jobs.streams(fleet, after)
+    return StreamList.of(gateway.jobs.streams(fleet, after), "name")
 
 
 @owners.post("/fleets/{fleet}/streams", status_code=201)
-def add_stream(gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest) -> dict[str, Any]:
+def add_stream(gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest) -> Created:
     """Have a computation made for each interval from now on."""
-    return {"id": gateway.jobs.add_stream(fleet, stream)}
+    return Created(id=gateway.jobs.add_stream(fleet, stream))
 
 
 @owners.delete("/fleets/{fleet}/streams/{name}", status_code=204)
@@ -497,22 +484,22 @@ def end_stream(gateway: TheGateway, fleet: OwnedFleet, name: _Name) -> None:
 
 
 @owners.get("/fleets/{fleet}/jobs")
-def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> list[dict[str, Any]]:
+def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> JobList:
     """A page of jobs, of numbers above after, with summaries of their specs: without devices, weights and
     model."""
-    return gateway.jobs.listed(fleet.id, after)
+    return JobList.of(gateway.jobs.listed(fleet.id, after), "id")
 
 
 @owners.post("/fleets/{fleet}/jobs", status_code=201)
-def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> dict[str, Any]:
+def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> Created:
     """Run a computation over the windows received so far."""
-    return {"id": gateway.jobs.add(fleet, job)}
+    return Created(id=gateway.jobs.add(fleet, job))
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}")
-def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]:
+def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> JobView:
     """A job: its spec without a model, its state and progress."""
-    return gateway.jobs.shown(fleet.id, job)
+    return JobView.model_validate(gateway.jobs.shown(fleet.id, job))
 
 
 @owners.delete("/fleets/{fleet}/jobs/{job}", status_code=204)
@@ -527,9 +514,9 @@ def change_job(
     fleet: OwnedFleet,
     job: _Id,
     action: Annotated[str, Path(pattern="^(cancel|retry|replay)$")],
-) -> dict[str, Any]:
+) -> Created:
     """cancel; retry: try a failed or cancelled one again; replay: compute it anew with what came since."""
-    return {"id": gateway.jobs.change(fleet, job, action)}
+    return Created(id=gateway.jobs.change(fleet, job, action))
 
 
 @owners.get(
@@ -545,28 +532,32 @@ def job_result(
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}/contributors")
-def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, skip: _Skip = 0) -> list[list[int]]:
-    """Who is in its result: [device, epoch, window] of each; a page of those after the first so many."""
-    return gateway.jobs.contributors(fleet.id, job, skip)
+def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, after: _Skip = 0) -> ContributorList:
+    """A page of the windows in its result, as [device, epoch, window]: those after the first `after`."""
+    found = gateway.jobs.contributors(fleet.id, job, after)
+    return ContributorList(
+        items=found,
+        next=str(after + len(found)) if found else None,
+    )
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}/left-out")
-def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]:
+def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> LeftOut:
     """The windows that it was asked for and that did not count: how many, of how many devices, and [device,
     epoch, window] of the first 1000."""
-    return gateway.jobs.left_out(fleet.id, job)
+    return LeftOut.model_validate(gateway.jobs.left_out(fleet.id, job))
 
 
 @owners.get("/tokens")
 def list_tokens(
     gateway: TheGateway, owner: Owner, after: Annotated[str, Query(pattern="^(?:[0-9a-f]{16})?$")] = ""
-) -> list[dict[str, Any]]:
+) -> TokenList:
     """A page of the tenant's tokens, of ids that come after, without their secrets."""
-    return gateway.access.listed(owner.tenant, after)
+    return TokenList.of(gateway.access.listed(owner.tenant, after), "id")
 
 
 @owners.post("/tokens", status_code=201)
-def make_token(request: Request, gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
+def make_token(request: Request, gateway: TheGateway, owner: Owner, asked: TokenRequest) -> TokenSecret:
     """A new token of the tenant. It is shown this once. A device's older tokens hold until they are
     revoked."""
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
@@ -581,7 +572,7 @@ def make_token(request: Request, gateway: TheGateway, owner: Owner, asked: Token
             expires=asked.expires,
         )
         details["token"] = token.split("_")[1]
-    return {"token": token}
+    return TokenSecret(token=token)
 
 
 @owners.delete("/tokens/{identifier}", status_code=204)
@@ -602,16 +593,21 @@ health = APIRouter(tags=["health"])
 
 
 @health.get("/healthz")
-async def healthz() -> dict[str, str]:
+async def healthz() -> Health:
     """Whether the process answers."""
-    return {"status": "ok", "version": ciphermote.__version__}
+    return Health(status="ok", version=ciphermote.__version__)
 
 
-@health.get("/readyz", responses={503: {"description": "It cannot take anything now"}})
+@health.get(
+    "/readyz",
+    response_model=Readiness,
+    responses={503: {"description": "The gateway cannot take anything now", "model": Readiness}},
+)
 def readyz(gateway: TheGateway) -> Response:
     """Whether it takes deliveries."""
     reason = gateway.ready()
-    return JSONResponse({"ready": reason is None, "reason": reason}, status_code=503 if reason else 200)
+    found = Readiness(ready=reason is None, reason=reason)
+    return JSONResponse(found.model_dump(), status_code=503 if reason else 200)
 
 
 @health.get(
@@ -629,8 +625,8 @@ def metrics(gateway: TheGateway, operator: _Operator) -> Response:
 # --- the application ----------------------------------------------------------------------------------------
 
 
-def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
-    """The API of a gateway that is started and stopped elsewhere, with the routes of further routers."""
+def description(*more: APIRouter) -> FastAPI:
+    """The API with no gateway behind it, for its openapi(), with the routes of further routers."""
     app = FastAPI(
         title="Ciphermote gateway",
         version=ciphermote.__version__,
@@ -638,12 +634,20 @@ def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # would send the token wherever the Host header says
+        generate_unique_id_function=lambda route: route.name,  # what generated clients call the operation
     )
+    for router in (devices, owners, *more, health):
+        app.include_router(router)
+    app.openapi()["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+    return app
+
+
+def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
+    """The API of a gateway that is started and stopped elsewhere, with the routes of further routers."""
+    app = description(*more)
     app.state.gateway = gateway
     app.state.stopping = False
     app.state.uploads = Uploads()
-    for router in (devices, owners, *more, health):
-        app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -686,9 +690,8 @@ class Deliveries:
         await response(scope, receive, send)
 
 
-def problem(status: int, name: str, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    content = json.dumps({"type": PROBLEM_TYPE + name, "status": status, "title": name, "detail": sentence})
-    return Response(content, status, headers, PROBLEM)
+def problem(refusal: Refusal, headers: dict[str, str] | None = None) -> Response:
+    return Response(refusal.problem.model_dump_json(), refusal.status, headers, PROBLEM)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -709,7 +712,7 @@ def _answered(request: Request, error: Refusal) -> Response:
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(error.status, error.name, error.sentence, headers)
+    return problem(error, headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -746,5 +749,4 @@ def _methods(request: Request) -> str:
 
 async def _failed(request: Request, error: Exception) -> Response:
     log.error("failed", path=request.url.path, error=repr(error), time=time.time())
-    refusal = failed()
-    return problem(refusal.status, refusal.name, refusal.sentence)
+    return problem(failed())

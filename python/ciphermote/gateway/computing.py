@@ -28,7 +28,6 @@ from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import framing
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
-from ciphermote.gateway.definitions import AnswerForm, FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
@@ -40,6 +39,7 @@ from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
 from ciphermote.parameters.native import context_of
 from ciphermote.parameters.noise import Key
+from ciphermote.rest.requests import AnswerForm, FullFleet
 
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""

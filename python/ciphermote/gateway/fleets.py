@@ -9,10 +9,10 @@ from functools import cached_property
 
 from ciphermote import _core, _evaluator
 from ciphermote.compact.sets import CompactSet, compact_set
-from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 from ciphermote.parameters.native import core_params
+from ciphermote.rest.requests import DEFINITION, CompactFleet, FullFleet
 
 Part = tuple[int, int, int, int, int]
 """Of a delivery: (place, places, tag, where it begins, bytes)."""

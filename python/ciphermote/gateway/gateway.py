@@ -17,7 +17,6 @@ from ciphermote.gateway.audit import Audit
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.database import Database, migrate
-from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.deletions import Deletions
 from ciphermote.gateway.gateway_files import (
     BROKER,
@@ -40,6 +39,7 @@ from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.verifying import Scrubber
 from ciphermote.gateway.wrapping import Wrapper, make_wrap_key
+from ciphermote.rest.requests import TenantRequest
 
 FIRST_TENANT = "home"
 _LOCK_SECONDS = 5.0

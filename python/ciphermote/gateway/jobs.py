@@ -29,12 +29,6 @@ from ciphermote.compact.bounds import LARGEST_WEIGHT
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.definitions import (
-    CompactFleet,
-    JobRequest,
-    JobSpec,
-    StreamRequest,
-)
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.pages import MOST_ROWS, page
@@ -47,6 +41,12 @@ from ciphermote.gateway.quotas import (
 )
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.specs import store_exclusion, store_spec
+from ciphermote.rest.requests import (
+    CompactFleet,
+    JobRequest,
+    JobSpec,
+    StreamRequest,
+)
 
 LEASE_SECONDS = 30.0
 MOST_TRIES = 5

@@ -16,12 +16,12 @@ from ciphermote.formats.device_results import ResultTag, device_frames
 from ciphermote.formats.seal import read_ciphertext, scheme_options
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.definitions import AnswerForm, FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import book_object, put_object
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.rest.requests import AnswerForm, FullFleet
 
 NO_ATTEMPT = "no-such-attempt"
 """The refusal's name if no active device has that window."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import ssl
 from contextlib import suppress
 
@@ -137,8 +136,7 @@ def _client_id(password: str) -> str:
 
 
 def _problem(refusal: Refusal) -> bytes:
-    fields = {"status": refusal.status, "title": refusal.name, "detail": refusal.sentence}
-    return json.dumps(fields).encode()
+    return refusal.problem.model_dump_json().encode()
 
 
 def _reply_topic(user: str, stated: Properties | None) -> str:

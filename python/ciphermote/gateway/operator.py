@@ -17,7 +17,10 @@ from ciphermote.gateway.audit import Actor, Audit
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.deletions import Deletions, Target
 from ciphermote.gateway.intake import Intake
-from ciphermote.gateway.operator_models import (
+from ciphermote.gateway.quotas import USED_NUMBERS
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.registry import LATEST, Registry
+from ciphermote.rest.operator_answers import (
     AuditEntry,
     AuditPage,
     Deletion,
@@ -39,13 +42,11 @@ from ciphermote.gateway.operator_models import (
     TokenForm,
     TokenPage,
 )
-from ciphermote.gateway.quotas import USED_NUMBERS
-from ciphermote.gateway.refusals import Refusal
-from ciphermote.gateway.registry import LATEST, Registry
 
 _TENANTS = f"SELECT t.*, {USED_NUMBERS} FROM tenants t WHERE t.deleted IS NULL"
 _FLEETS = (
-    "SELECT f.name, f.definition ->> 'lane' AS lane, f.created, f.retain_days, c.devices FROM fleets f "
+    "SELECT f.name, f.definition ->> 'lane' AS lane, f.created, "
+    "CAST(f.retain_days AS INTEGER) AS retain_days, c.devices FROM fleets f "
     "JOIN fleet_counts c ON c.fleet = f.id WHERE f.tenant = ? AND f.deleted IS NULL"
 )
 _TOKENS = (

@@ -12,15 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.connections import StrictRoute
-from ciphermote.gateway.definitions import (
-    ID_PATTERN,
-    NAME_PATTERN,
-    Ascii,
-    Digits,
-    RetentionRequest,
-    TenantRequest,
-)
-from ciphermote.gateway.operator_models import (
+from ciphermote.rest.operator_answers import (
     AuditPage,
     Deletion,
     DeletionPage,
@@ -38,6 +30,14 @@ from ciphermote.gateway.operator_models import (
     Token,
     TokenForm,
     TokenPage,
+)
+from ciphermote.rest.requests import (
+    ID_PATTERN,
+    NAME_PATTERN,
+    Ascii,
+    Digits,
+    RetentionRequest,
+    TenantRequest,
 )
 
 _NEWEST = 2**62

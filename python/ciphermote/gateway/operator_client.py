@@ -15,8 +15,9 @@ import httpx
 
 from ciphermote.base.errors import GatewayError, ParameterError
 from ciphermote.gateway.gateway_files import operator_socket
-from ciphermote.gateway.operator_models import (
-    Answer,
+from ciphermote.rest.answers import Answer, Item, Page
+from ciphermote.rest.http import checked_token, checked_url, refusal_of
+from ciphermote.rest.operator_answers import (
     AuditEntry,
     AuditPage,
     Deletion,
@@ -25,10 +26,8 @@ from ciphermote.gateway.operator_models import (
     DeviceSummary,
     FleetPage,
     FleetSummary,
-    Item,
     NewTenant,
     NewToken,
-    Page,
     Quarantined,
     QuarantinePage,
     Tenant,
@@ -36,7 +35,6 @@ from ciphermote.gateway.operator_models import (
     Token,
     TokenPage,
 )
-from ciphermote.rest.http import checked_token, checked_url, refusal_of
 
 _SECONDS = 60.0
 _Answer = TypeVar("_Answer", bound=Answer)

@@ -6,6 +6,9 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+from ciphermote.rest.answers import Problem
+from ciphermote.rest.http import PROBLEM_TYPE
+
 
 class Refusal(Exception):
     """status: HTTP's; name: for programs, in hyphens; sentence: for people. retry_after: seconds after which
@@ -17,6 +20,12 @@ class Refusal(Exception):
         self.name = name
         self.sentence = sentence
         self.retry_after = retry_after
+
+    @property
+    def problem(self) -> Problem:
+        """As clients get it. Its title is the name in words."""
+        title = self.name.replace("-", " ").capitalize()
+        return Problem(type=PROBLEM_TYPE + self.name, status=self.status, title=title, detail=self.sentence)
 
 
 def overloaded(what: str) -> Refusal:

@@ -17,7 +17,6 @@ from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.definitions import CompactFleet, Enrolment, FullFleet, TenantRequest
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
@@ -25,6 +24,7 @@ from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import ROW_BYTES, book_object, check_bytes, check_number, put_object
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.rest.requests import CompactFleet, Enrolment, FullFleet, TenantRequest
 
 MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
@@ -167,7 +167,8 @@ class Registry:
         """retain_days: how long windows and results are kept; None: for ever. deleted_to: windows measured
         up to then may be deleted, none that were measured later."""
         row = self._database.connection.execute(
-            "SELECT retain_days, deleted_to FROM fleets WHERE id = ?", (fleet.id,)
+            "SELECT CAST(retain_days AS INTEGER) AS retain_days, deleted_to FROM fleets WHERE id = ?",
+            (fleet.id,),
         ).fetchone()
         deleted_to = None if row["deleted_to"] < 0 else row["deleted_to"]
         return {"retain_days": row["retain_days"], "deleted_to": deleted_to}
@@ -357,7 +358,12 @@ class Registry:
             (fleet.id, after),
         )
         return [
-            {**dict(row), "key_id": f"{row['key_id'] % 2**64:016x}", "excluded": bool(row["excluded"])}
+            {
+                **dict(row),
+                "key_id": f"{row['key_id'] % 2**64:016x}",
+                "excluded": bool(row["excluded"]),
+                "has_rekey_key": bool(row["has_rekey_key"]),
+            }
             for row in page(rows)
         ]
 

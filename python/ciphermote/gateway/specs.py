@@ -9,9 +9,9 @@ import json
 import sqlite3
 
 from ciphermote.gateway.database import text_digest
-from ciphermote.gateway.definitions import JobSpec
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import ROW_BYTES, check_bytes
+from ciphermote.rest.requests import JobSpec
 
 _LONG_FIELDS = {"devices", "weights", "model"}
 

@@ -8,6 +8,8 @@ import httpx
 from ciphermote.base import json_text, number_text
 from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
 
+PROBLEM_TYPE = "urn:ciphermote:problem:"
+"""What the types of problems begin with; the name of the kind follows."""
 _LONGEST_SENTENCE = 600
 
 
@@ -15,7 +17,8 @@ def refusal_of(response: httpx.Response) -> GatewayError:
     """The refusal in a gateway's answer, or a sentence about whatever answered in its place."""
     try:
         fields = json_text.parse_large(response.content)
-        name, sentence = str(fields["title"]), str(fields["detail"])[:_LONGEST_SENTENCE]
+        name = str(fields["type"]).removeprefix(PROBLEM_TYPE)
+        sentence = str(fields["detail"])[:_LONGEST_SENTENCE]
     except (ValueError, KeyError, TypeError):
         name = "http"
         sentence = f"{response.url.host} answers with status {response.status_code}: see what is in between."

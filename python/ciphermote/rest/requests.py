@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What owners and operators tell the gateway, as it comes over the API and as it is kept: checked models."""
+"""What owners and operators ask of a gateway, as checked models. The gateway stores definitions and specs in
+the same form."""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    Strict,
     StrictInt,
     StringConstraints,
     TypeAdapter,
@@ -67,11 +67,12 @@ Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 _TAG_KEY = r"^[0-9a-f]{96}$"
 
 
-Run = Annotated[tuple[StrictInt, StrictInt], Strict(False)]  # JSON has lists alone
+Run = Annotated[list[StrictInt], Field(min_length=2, max_length=2)]
+"""The first position of a run, and how many there are."""
 
 
 class Model(BaseModel):
-    """Refuses fields that are not known, and values of another type than the field's: true is no number."""
+    """Rejects unknown fields, and values of another type than the field's: true is no number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -161,6 +162,9 @@ class AnswerForm(Model):
     log2_tiles: Annotated[int, Field(ge=0, le=4)] = 0
 
 
+JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
+
+
 class JobSpec(Model):
     """What is computed.
 
@@ -177,7 +181,7 @@ class JobSpec(Model):
     fails, and names them.
     """
 
-    kind: Literal["sum", "mean", "variance", "weighted-sum", "linear"] = "sum"
+    kind: JobKind = "sum"
     devices: Annotated[list[Device], Field(max_length=100_000)] | None = None
     per_device: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     weights: Annotated[dict[Device, float], Field(max_length=100_000)] | None = None
@@ -254,7 +258,7 @@ class StreamSpec(Model):
 
 
 class RetentionRequest(Model):
-    """retain_days: so long after it came a window is kept, and so long a result; null: for ever."""
+    """retain_days: days to keep windows and results; null keeps them indefinitely."""
 
     retain_days: Annotated[int, Field(strict=True, ge=1, le=36_500)] | None
 

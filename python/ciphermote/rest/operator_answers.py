@@ -1,29 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators ask of a gateway and what it answers, as typed models. Times are seconds since 1970."""
+"""What operators ask of a gateway, and what it answers them. Times are seconds since 1970."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from ciphermote.gateway.definitions import Model, Name, TenantRequest, Time
+from ciphermote.rest.answers import Answer, Page
+from ciphermote.rest.requests import Model, Name, TenantRequest, Time
 
-Item = TypeVar("Item")
 Note = Annotated[str, Field(max_length=200)]
-
-
-class Answer(BaseModel):
-    """An answer of the gateway. Clients ignore fields that later versions add."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Page(Answer, Generic[Item]):
-    """One page of a list. next: what to give as "after" for the next page; null on the last one."""
-
-    items: list[Item]
-    next: str | None
 
 
 # --- tenants ------------------------------------------------------------------------------------------------
