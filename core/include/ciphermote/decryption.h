@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a decryptor (ciphermote/decryptor.h) is told to expect of a ciphertext, the arena that this takes, and what
-   it keeps of the ciphertext between frames. */
+/* What a decryptor (ciphermote/decryptor.h) is told to expect of a ciphertext, the arena that this takes, and
+   what it stores of the ciphertext between frames. */
 #ifndef CIPHERMOTE_DECRYPTION_H
 #define CIPHERMOTE_DECRYPTION_H
 

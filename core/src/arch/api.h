@@ -23,8 +23,8 @@
 #include "ciphermote/status.h"
 #include "common/names.h"
 
-/* What entries are handed is declared here and described where it belongs, so that whoever asks a back-end for
-   one step does not depend on the types of all others. */
+/* The types of arguments are declared here and defined where they belong, so that a file that asks a back-end
+   for one step does not depend on the types of all others. */
 typedef struct cm_prime cm_prime;                     /* ciphermote/params.h */
 typedef struct cm_bfv_reader cm_bfv_reader;           /* ciphermote/bfv.h */
 typedef struct cm_decryptor cm_decryptor;             /* ciphermote/decryptor.h */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ChaCha20 (RFC 8439): a key of 32 bytes, a nonce of 12, a block counter of 32 bits. Secret streams (noise, u,
- * keys) always come from it; public seeds may.
+ * ChaCha20 (RFC 8439): a key of 32 bytes, a nonce of 12, a block counter of 32 bits. Secret streams (noise,
+ * u, keys) always come from it; public seeds may.
  */
 #ifndef CM_RANDOM_CHACHA20_H
 #define CM_RANDOM_CHACHA20_H
