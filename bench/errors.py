@@ -137,7 +137,7 @@ def share(found: ciphermote.Decrypted, truth: Reals) -> Reals:
 
 
 def rows_of(kind: str, keys: int) -> list[Row]:
-    """Of all values of a kind, and of those that either key encrypted. Numbers, but not keys, are the same
+    """Rows of all values of a kind, and of those that each key encrypted. Numbers, but not keys, are the same
     each time."""
     random = np.random.default_rng(KINDS.index(kind))
     found: dict[Key, list[Reals]] = {key: [] for key in ENCRYPTING}

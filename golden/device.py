@@ -234,7 +234,7 @@ def noise(key: bytes, component: int, n: int) -> Residues:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Of one ciphertext. ``public`` is 64 bytes; ChaCha20 uses the first 32."""
+    """The seeds of one ciphertext. ``public`` is 64 bytes; ChaCha20 uses the first 32."""
 
     counter: int
     public: bytes

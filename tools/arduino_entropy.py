@@ -27,7 +27,7 @@ GATHERING = re.compile(r"^gathered\n((?:\d+\n)+)end$", re.MULTILINE)
 """A complete one: captures may begin and end anywhere."""
 
 Z = 2.576
-"""Of a normal distribution, for 99.5 %."""
+"""Quantile of a normal distribution for 99.5 %."""
 LAGS = 128
 ORDERS = 4
 

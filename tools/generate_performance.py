@@ -105,7 +105,7 @@ OPERATIONS = {
     "conjugate": "conjugate",
     "rotate_columns": "rotate columns",
 }
-"""Of the evaluator's bench."""
+"""Operations of the evaluator's bench."""
 
 PI_4_BYTES = 4e9
 LARGE_SPREAD = 0.3
@@ -172,7 +172,7 @@ def load(name: str) -> Results:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one encryption: modelled cycles; bytes of RAM; bytes of code, tables and keys in flash."""
+    """The cost of one encryption: modelled cycles; bytes of RAM; bytes of code, tables and keys in flash."""
 
     cycles: int
     ram: int
@@ -199,7 +199,7 @@ class Choice:
 
 
 def load_choices() -> list[Choice]:
-    """Of bench/results/m4-options.json."""
+    """The choices of bench/results/m4-options.json."""
     return [
         Choice(
             **{name: row[name] for name in ("preset", "choice", "key", "own")},
@@ -713,7 +713,8 @@ def sum_sentence(evaluator: Results) -> list[str]:
 
 
 def spread_sentence(evaluator: Results) -> list[str]:
-    """Of what the rounds of each row gave: the largest less the smallest, over what the row shows."""
+    """A sentence about the spread of each row's rounds: the largest less the smallest, over what the row
+    shows."""
     spreads = {
         name: row["params"]["spread"] for name, row in evaluator.rows.items() if "spread" in row["params"]
     }

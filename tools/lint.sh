@@ -69,6 +69,7 @@ check "cppcheck: the C library and the ports" \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
 check "licence: named in the first lines of each source" licensed
 check "lines of at most 110 columns" .venv/bin/python tools/check_lines.py
+check "docstrings and comments that only complete a name" .venv/bin/python tools/check_english.py
 check "checks in tests that cannot fail" .venv/bin/python tools/check_tests.py
 check "the order of the libraries' rooms" .venv/bin/python tools/check_rooms.py
 check "the order of the Python package's rooms" .venv/bin/python tools/check_python_rooms.py

@@ -598,7 +598,7 @@ int machine_starved(const machine *m)
     return m->starved;
 }
 
-/* Of the whole run. */
+/* Totals of the whole run. */
 uint32_t machine_lowest_sp(const machine *m)
 {
     return m->lowest_sp;

@@ -59,7 +59,7 @@ def executed(program: Path, whose: str, operation: str, times: int) -> int:
 
 
 def instructions(program: Path, whose: str, operation: str) -> float:
-    """Of one operation."""
+    """Instructions that one operation takes."""
     twice, once = (executed(program, whose, operation, times) for times in (2 * TIMES, TIMES))
     return (twice - once) / TIMES
 

@@ -77,7 +77,7 @@ def build(prefix: str) -> Program:
 
 
 def cached(folder: Path, variable: str) -> str:
-    """Of CMake's cache."""
+    """A variable from CMake's cache."""
     cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8")
     return next(line.partition("=")[2] for line in cache.splitlines() if line.startswith(f"{variable}:"))
 

@@ -16,7 +16,7 @@ _HEADER_BYTES, _TRAILER_BYTES = 64, 12
 
 
 def seconds_to_add(bodies: Path, set_name: str) -> float:
-    """Of the symmetric sets in a file of load.py's."""
+    """Seconds to add up the symmetric sets in a file that load.py wrote."""
     parameters = by_name(set_name)
     taken_apart = []
     for data in read_bodies(bodies):

@@ -69,7 +69,7 @@ class Turn:
 
     @property
     def server_us(self) -> float:
-        """Of a delivery."""
+        """Microseconds of the server for one delivery."""
         return 1e6 * self.server_seconds / self.count
 
 
@@ -178,7 +178,7 @@ def ratio_rows(name: str, ours: list[Turn], raw: list[Turn], params: dict[str, A
 
 
 def take_turns(console: Console, what: str, count: int, ours: Any, raw: Any) -> tuple[list[Turn], list[Turn]]:
-    """Of both, each going first in turn."""
+    """Measure both, each going first in turn."""
     found: tuple[list[Turn], list[Turn]] = ([], [])
     for number in range(count):
         for which in (0, 1) if number % 2 else (1, 0):

@@ -13,7 +13,7 @@ Options = Mapping[str, str | int | None]
 """A macro's value; None if it must not be defined."""
 
 KINDS = ("symmetric", "asymmetric")
-"""Of keys."""
+"""The kinds of keys."""
 
 PLAIN_MODULUS = 40961
 """For BFV batching, as in firmware/workload.h."""
@@ -144,7 +144,7 @@ CLIENT_CONFIGURATIONS: Configurations = {
     "tiny": _client("tiny", Workload(log2_frame_tiles=3, sums=24, piece_bytes=64)),
     "fast": _client("fast", Workload()),
 }
-"""Of a device that encrypts and decrypts, in both schemes."""
+"""Configurations of a device that encrypts and decrypts, in both schemes."""
 
 CONFIGURATIONS: Configurations = {
     "default": Configuration(compiler_flags("O3", {}), xofs=True),

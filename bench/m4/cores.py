@@ -25,7 +25,7 @@ from simulate import ROOT, BenchError, Run, build_firmware, build_plugin, profil
 from bench.rows import Row, compiler_version, write_results
 
 CORES = ("rv32imc", "rv32imc_zbb", "m0", "m55")
-"""Of simulate.CORES."""
+"""Names in simulate.CORES."""
 SCHEMES = ("ckks", "bfv")
 PRESET = "fast"
 CIPHERTEXT = "frames.o"

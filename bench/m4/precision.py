@@ -63,7 +63,7 @@ def rows() -> Iterator[Row]:
 
 
 def _errors(kind: str, choice: Choice) -> NDArray[np.float64]:
-    """Of every value of some ciphertexts, from fixed seeds."""
+    """The error of every value in some ciphertexts, from fixed seeds."""
     params = core_params(PARAMETERS)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
     secret = SecretKey(PARAMETERS, ternary, KEY_ID)

@@ -48,7 +48,7 @@ def pipeline_of(parameters: dict[str, int]) -> str:
 
 
 def suffix_of(parameters: dict[str, int]) -> str:
-    """Of a row's name."""
+    """The end of a row's name."""
     return ".deep" if parameters["DEEP"] else ""
 
 

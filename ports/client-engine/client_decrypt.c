@@ -62,7 +62,7 @@ static bool values_below(const cm_decryption *decryption, uint32_t count)
 {
     const uint32_t *values = (const uint32_t *)(const void *)decryption->arena;
     const uint64_t limit = (uint64_t)decryption->largest * 2u;
-    /* Of a complex slot beyond the limit, one part is beyond 0.707 of it: from 11/16, portable C decides. */
+    /* In a complex slot beyond the limit, one part is beyond 0.707 of it: from 11/16, portable C decides. */
     const uint64_t twice = decryption->encoding == CM_SLOTS_COMPLEX ? limit * 11u / 16u : limit;
     uint32_t past = 0;
     if (decryption->number == CM_FLOAT32) { /* magnitudes compare as their bits do */

@@ -125,7 +125,7 @@ class LinkError(Error):
 
 @dataclass(frozen=True)
 class WindowReport:
-    """Of a device that sends tagged frames: who it is, and what it keeps.
+    """A device that sends tagged frames: who it is, and what it stores.
 
     ``unreceipted`` is the number of the window whose receipt it waits for, or None. ``survives``: such a
     window survives a restart; on other devices it is dropped then. ``lost``: at this start a stored one was
@@ -166,7 +166,8 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Of one request, in bytes: frames sent, arena that its kind of key needs, and how deep the stack was."""
+    """What one request took, in bytes: frames sent, arena that its kind of key needs, and how deep the stack
+    was."""
 
     frame_bytes: int
     arena_bytes: int
@@ -255,7 +256,7 @@ class DeviceLink:
         self._broken = ""
         self.timeout = timeout
         self.measurement: Measurement | None = None
-        """Of the last request that succeeded."""
+        """The measurement of the last request that succeeded."""
         os.set_blocking(self._output, False)
 
     def encrypt_window(self, window: ArrayLike, key: str = "symmetric", xof: str = "chacha20") -> bytes:

@@ -314,8 +314,8 @@ class Ciphertext:
         return switched(self.known, self.parameters, self.primes, self.scale)
 
     def _product(self, other: Ciphertext) -> Knowledge:
-        """Of the product slot by slot, relinearized; where t has no slots, of polynomials, in which n
-        products add up."""
+        """What is known of the product slot by slot, relinearized; where t has no slots, of polynomials, in
+        which n products add up."""
         terms = terms_of_product(self.parameters, self.plain_modulus)
         mine, others = self._knowledge, other._knowledge
         largest = None
@@ -401,7 +401,7 @@ class Ciphertext:
     def _joined(
         self, what: str, other: Ciphertext, operands: tuple[native.Ciphertext, native.Ciphertext]
     ) -> Knowledge:
-        """Of the sum or difference of two that were brought to one level."""
+        """What is known of the sum or difference of two operands at one level."""
         mine, others = self._knowledge, other._knowledge
         largest = sum_of((mine.largest, others.largest))
         found = Knowledge(largest, lambda: mine.known.plus(others.known), mine, others)
@@ -435,7 +435,7 @@ class Ciphertext:
         return self._made(native.multiply_plain(self._native, factor), known)
 
     def _times(self, numbers: ArrayLike, scale: float) -> Known:
-        """Of the product with numbers in the clear at this scale."""
+        """What is known of the product with numbers in the clear at this scale."""
         if is_one_real(numbers):
             return self.known.times_rounded(float(array(numbers).real), scale)
         known = self.known.times_slots(largest_of(numbers))

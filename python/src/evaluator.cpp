@@ -204,7 +204,7 @@ class Lent
     Py_buffer buffer_{};
 };
 
-/* Of whole frames, every byte checked; no ciphertext unless the status is CM_OK. */
+/* Reads whole frames, every byte checked; no ciphertext unless the status is CM_OK. */
 std::tuple<std::unique_ptr<Ciphertext>, std::unique_ptr<Delivery>, std::string>
 from_frames(const SharedContext &context, const Params &params, const nb::object &data)
 {

@@ -195,7 +195,7 @@ module cm_ntt_accelerator #(
     reg       twiddles_arrive;
     reg       arriving_operand;
     reg       job_unset;
-    // Of each set's job:
+    // The job of each set:
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
     reg [1:0] job_page;       // where its packet arrives, and its first result is
     reg [1:0] job_pair;       // a second job is in the other page

@@ -220,7 +220,7 @@ module cm_client_codec #(
 
     // --- reading: stages 0 to 2 ------------------------------------------------------------------------------------------
 
-    // Of real slots, k of a fold or join and its turn. Turn 0 of a rotation is two cycles behind that of its read.
+    // With real slots, k of a fold or join and its turn. Turn 0 of a rotation is two cycles behind that of its read.
     wire [1:0]        turn = count[1:0];
     wire [INDEX-1:0]  k = count[LOG2_N:2];
     wire [INDEX-1:0]  middle = {1'b1, {(INDEX - 1){1'b0}}}; // M = n/4

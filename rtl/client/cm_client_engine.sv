@@ -338,7 +338,7 @@ module cm_client_engine #(
         end
     endfunction
 
-    reg [3:0]       command;     // that the engine works on
+    reg [3:0]       command;     // command being executed
     reg             decrypts;    // it is DECRYPT: many choose by that, so it is there at a cycle's beginning
     reg             in_coefficients;
     reg [COUNT-1:0] begun;       // ciphertexts, or keys
@@ -795,7 +795,7 @@ module cm_client_engine #(
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED - 2)) u_loaded_index (
         .clk_i(clk_i), .data_i(entered_index), .data_o(loaded_index)
     );
-    // Of the public half, or of a frame that is read.
+    // The public half, or a frame that is read.
     wire [PAIR-1:0] drawn_pair, drawn_late; // two cycles late
     cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_drawn_late (
         .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_late)
@@ -1305,7 +1305,7 @@ module cm_client_engine #(
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
-    // Of the ciphertext that leaves: those behind it have taken the next ones.
+    // Fields of the ciphertext that leaves: those behind it have taken the next ones.
     wire [1:0]   counted = begun[1:0] - streamed_sets[1:0]; // at most three are under way
     wire [63:0]  sent_counter = counter - {62'd0, counted};
     wire [63:0]  frame_scale = ckks ? {1'b0, 11'd1023 + {5'd0, ckks_scale}, 52'd0} : scale; // CKKS: as binary64

@@ -33,7 +33,7 @@ localparam [1:0] POLICY_ENCRYPT = 2'd2;
 localparam [7:0] MAP_CKKS = 8'd64;            // integers' exponent, signed in 10 bits; log2 of the scale from bit 16,
                                               // of the limit of values times it from bit 24
 
-// Of frames of version 2.
+// Fields of frames of version 2.
 localparam [7:0] MAP_TAG_KEY = 8'd32;         // twelve words, in order: K, r
 localparam [7:0] MAP_DEVICE = 8'd44;
 localparam [7:0] MAP_EPOCH = 8'd45;
@@ -42,7 +42,7 @@ localparam [7:0] MAP_ANSWER_COUNTER = 8'd48;  // of the attempt that frames whic
 localparam [7:0] MAP_ANSWER_RANDOM = 8'd50;   // and its random bytes
 localparam [7:0] MAP_RESULT_KEY = 8'd52;      // twelve words, in order: K, r of frames that are decrypted
 
-// Of a prime, from its number times eight on.
+// Words of a prime, from its number times eight on.
 localparam [2:0] MAP_PRIME_Q = 3'd0;
 localparam [2:0] MAP_PRIME_FACTOR = 3'd1;     // -1 / t, times the loader's R; CKKS: 1, times it
 localparam [2:0] MAP_PRIME_OFFSET = 3'd2;     // floor((t + 1) / 2) / t; CKKS: -2^31

@@ -39,7 +39,7 @@ function automatic integer reduction_latency(input integer width, input integer 
     reduction_latency = (deep != 0) ? 1 + reduction_parts(width, log2_n, multiplier_width) : 1;
 endfunction
 
-// Of a whole product: bits that its first reduction takes, and how many reductions have a cycle. All but the first take
+// In a whole product: bits that its first reduction takes, and how many reductions have a cycle. All but the first take
 // log2_n + 1 bits, and a single bit is taken with the product.
 function automatic integer first_reduction(input integer width, input integer log2_n);
     first_reduction = montgomery_words(width, log2_n) * montgomery_word_bits(width, log2_n)

@@ -16,7 +16,7 @@ from test_client_engine import SMALL, case_of, frames_of, key_of, offer, prepare
 
 BIT_WINDOW, WORD_WINDOW, CHANGE_WINDOW, WORD = 1024, 256, 64, 32
 MIN_ENTROPY = Decimal("0.8")
-"""Of a bit, as it is assumed."""
+"""Assumed min-entropy of a bit."""
 FALSE_POSITIVE = Decimal(2) ** -40
 CIPHERTEXTS, DRAW = 64, 8
 """Within which a source must be found, and words that each of them takes."""

@@ -344,7 +344,7 @@ def test_a_public_key_with_a_number_that_is_no_residue(beyond):
 @pytest.mark.parametrize("word", [0x5555, 0, 0xAAAA, 0x1249], ids=hex)
 @pytest.mark.parametrize("at", [0, 5, 120])
 def test_a_secret_key_of_one_word(word, at):
-    """Of zeros, of erased memory, of any eight coefficients: eight such words are no key's."""
+    """Zeros, erased memory, any eight coefficients: eight such words are no key's."""
 
     def change(engine, case):
         words = [trits for (trits,) in struct.iter_unpack("<H", bytes.fromhex(case["ternary"]))]

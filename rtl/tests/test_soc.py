@@ -185,7 +185,7 @@ def both_runs(message):
 
 
 MESSAGES = 8
-"""Of ports/picorv32/configurations.c."""
+"""Messages of ports/picorv32/configurations.c."""
 SAMPLE = (2, 4)
 """One of BFV, one of CKKS."""
 NO_ROOM = 17

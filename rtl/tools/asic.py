@@ -39,7 +39,7 @@ from tools import BUILD, ENGINE_SOURCES, INCLUDES, RTL, ToolError, configuration
 PDK = "CIPHERMOTE_PDK"
 CLOCK_NS = 10.0
 LOGIC_SHARE = 0.8
-"""Of the clock's period, which ABC aims at: the rest is for flops, wires and the clock."""
+"""Share of the clock's period that ABC aims at: the rest is for flops, wires and the clock."""
 SMALLEST_GATED = 4
 """Flops with one enable that are worth a clock gate."""
 SIZING = "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
@@ -367,7 +367,7 @@ def _plain(module: str) -> str:
 
 
 def _statistics(mapped: Mapped) -> dict[str, dict[str, int]]:
-    """Of each module with borders of its own: its cells by type."""
+    """Cells by type in each module that keeps its borders."""
     modules = json.loads((mapped.directory / "statistics.json").read_text(encoding="utf-8"))["modules"]
     return {
         name.removeprefix("\\"): {
@@ -392,7 +392,7 @@ def _occurrences(modules: Mapping[str, Mapping[str, int]], top: str) -> dict[str
 
 
 def _by_module(mapped: Mapped) -> dict[str, dict[str, float]]:
-    """Of each module: kge of all its instances without what is in them, and how often it occurs."""
+    """For each module, kGE of all its instances without their submodules, and how often it occurs."""
     modules = _statistics(mapped)
     cells, nand = mapped.target.library.cells, mapped.target.library.cells[mapped.target.nand].area
     found: dict[str, dict[str, float]] = defaultdict(lambda: {"kge": 0.0, "instances": 0})
@@ -527,7 +527,7 @@ def calculator(mapped: Mapped, activity: power.Activity) -> power.Calculator:
 
 
 def activity(mapped: Mapped, vcd: Path, ns: float | None = None) -> power.Activity:
-    """Of a dump that simulate() made, or of its first ns."""
+    """Activity in a dump that simulate() made, or in its first ns."""
     return power.read_vcd(vcd, power.watched_nets(mapped.cells), ns)
 
 

@@ -27,7 +27,7 @@ INPUTS = (
     *("entropy_valid_i", "entropy_i", "value_valid_i", "value_i", "value_last_i", "frame_ready_i"),
     *("read_valid_i", "read_i", "result_ready_i"),
 )
-"""Of the engine, in the order of its ports."""
+"""The engine's inputs, in the order of its ports."""
 START_WORDS = 1024
 """Random words that are tested before any is used."""
 LARGEST_FLOAT, LARGEST_INTEGER = 0x7F7FFFFF, 1 << 31

@@ -21,7 +21,7 @@ FRACTION = 31
 GUARD = 4
 """Bits of a coarse word below those of the result."""
 FINE_FRACTION, VERSED_FRACTION = 34, 32
-"""Of the fine angle's sine, and of 1 less its cosine."""
+"""Fraction bits of the fine angle's sine, and of 1 less its cosine."""
 LOG2_COARSE = 6
 EXACT = 64
 """Bits of the fraction of what is taken for exact."""

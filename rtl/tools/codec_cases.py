@@ -79,7 +79,7 @@ def random_float(size: float) -> Draw:
 
 
 def mixed_float(size: float) -> Draw:
-    """Of every magnitude below size, subnormal ones and zeros too."""
+    """A float of any magnitude below size, subnormal or zero too."""
 
     def draw(rng: random.Random) -> int:
         kind = rng.randrange(8)

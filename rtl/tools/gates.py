@@ -20,7 +20,7 @@ from netlist import Instance, Net, Netlist
 from tools import RTL, run
 
 SLOTS = 65536
-"""Of gates.c: ps that a delay must stay below."""
+"""Slots of gates.c: ps that a delay must stay below."""
 MACRO_DELAY_PS = 4500
 """memories.DELAY."""
 

@@ -287,7 +287,7 @@ class Library:
 
 
 def _unit(text: str) -> float:
-    """Of "1ns", "1pW" and the like, in SI units."""
+    """The unit of "1ns", "1pW" and the like, in SI units."""
     found = re.fullmatch(r"([\d.]+)\s*([a-z]?)(?:s|W|V|A|ohm)", text)
     if not found:
         raise LibertyError(f"{text}: not a unit.")

@@ -18,7 +18,7 @@ from liberty import Arc, Cell, WireLoad
 Net = int | str
 """A net's number, or "0" or "1"."""
 SLEW_NS = 0.1
-"""Of inputs and of the clock, which no cell of the netlist drives."""
+"""Slew of inputs and of the clock, which no cell of the netlist drives."""
 UNITS = "timescale 1ps/1ps"
 
 
@@ -130,7 +130,7 @@ def read(path: Path, top: str, cells: Mapping[str, Cell], wire_load: WireLoad) -
 # --- timing before layout ---------------------------------------------------------------------------------
 
 Slew = tuple[float, float]
-"""Of a rising and of a falling transition, ns."""
+"""Slew of a rising and of a falling transition, ns."""
 
 
 def _from(arc: Arc, slew: Slew) -> tuple[list[float], list[float]]:

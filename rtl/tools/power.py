@@ -21,7 +21,7 @@ from netlist import SLEW_NS, Instance, Net, Netlist, Slew
 
 @dataclass
 class Toggles:
-    """Of a net: transitions up and down, and the share of the time that it is 1."""
+    """Toggles of a net: transitions up and down, and the share of the time that it is 1."""
 
     rises: float = 0.0
     falls: float = 0.0
@@ -30,8 +30,8 @@ class Toggles:
 
 @dataclass
 class Activity:
-    """Of a netlist for some ns. states: how often a macro's control pins had these values at a rise of its
-    clock, by the nets (clock, pin, pin, ...)."""
+    """Activity of a netlist for some ns. states: how often a macro's control pins had these values at a rise
+    of its clock, by the nets (clock, pin, pin, ...)."""
 
     ns: float
     nets: dict[Net, Toggles]
@@ -177,7 +177,7 @@ class Energy:
 
 
 Chance = Callable[[Power], float]
-"""Of the state in which a table holds."""
+"""Chance of the state in which a table holds."""
 
 
 def _weights(groups: list[Power], chance: Chance, sensitizing: bool) -> list[float]:

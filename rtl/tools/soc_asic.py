@@ -40,7 +40,7 @@ SHAPE = {
 INTERRUPT = 3
 UART = 0x10000000
 MEMORY = "RM_IHPSG13_2P_1024x32"
-"""Of the library's macros the one whose words of 32 bits take the least."""
+"""The library's macro whose words of 32 bits take the least."""
 WHAT = {"set": "n1024_q26", "t": 12289, "ciphertexts": 1, "seed": 1}
 
 

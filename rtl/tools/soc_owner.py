@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEY = "owner.json"
 DRAW_BYTES = 32
 UNITS = 250
-"""Of a reading, in one unit of the sensor."""
+"""The scale of a reading in one unit of the sensor."""
 EXPONENT = -10
 """With CKKS, a unit of a reading is 2^EXPONENT."""
 INT16_VALUES = 2**16 - 1
@@ -50,7 +50,7 @@ INT16_VALUES = 2**16 - 1
 SLOT_NOISE = 27
 """Six deviations of a fresh slot's noise, less the ring's degree and the scale."""
 LARGEST = 20
-"""Of CKKS's values for a device that decrypts."""
+"""The largest CKKS value for a device that decrypts."""
 
 
 def readings(n: int, ciphertexts: int, t: int) -> np.ndarray:
@@ -129,7 +129,7 @@ def provide(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 COUNTER = 0x123456789A
-"""Of ciphertexts in full."""
+"""The counter of ciphertexts in full."""
 
 
 def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places: Any) -> bytes:

@@ -150,8 +150,8 @@ class SealDecryptor:
     def decrypt(self, data: bytes) -> Any:
         """The plaintext of a ciphertext in SEAL's bytes."""
         ciphertext = self._load(sealapi.Ciphertext, data)
-        assert ciphertext.is_ntt_form()
-        sealapi.Evaluator(self.context).transform_from_ntt_inplace(ciphertext)
+        if ciphertext.is_ntt_form():
+            sealapi.Evaluator(self.context).transform_from_ntt_inplace(ciphertext)
         plain = sealapi.Plaintext()
         sealapi.Decryptor(self.context, self.key).decrypt(ciphertext, plain)
         return plain

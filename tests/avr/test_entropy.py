@@ -40,7 +40,7 @@ FRAME_BYTES, SEED_START, SEED_BYTES = 80, 44, 32
 CYCLES = 2 * GATHERED * SHORT_PERIOD
 WDE, WDTO_60MS = 0x08, 2
 KEY_AT, KEY_BYTES = 7, 24
-"""Of the generator in class Ciphermote: behind the arena's address and size, and the counter."""
+"""Where the generator lies in class Ciphermote: behind the arena's address and size, and the counter."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def test_a_new_device_without_noise_stays_as_it_is() -> None:
 
 
 def test_nothing_of_what_a_seed_was_drawn_from_is_left() -> None:
-    """Of the keys that were drawn, no piece of 8 bytes, anywhere in RAM or registers."""
+    """No piece of 8 bytes of the keys that were drawn is anywhere in RAM or registers."""
     drawn = []
     with open_board(image(), UNO, counter_log(0)) as machine:
         machine.leave_out_digests()

@@ -423,7 +423,7 @@ static void a_sink_that_uses_the_arena_ends_the_call(void)
     CHECK(encrypt(0, 16) == CM_OK);
 }
 
-/* Of every size from the least on: the packet behind the residues stays within. */
+/* Packets of every size from the least on: the packet behind the residues stays within. */
 static void arenas_of_every_size_are_kept_to(void)
 {
     static uint8_t guarded[2600 + 8];

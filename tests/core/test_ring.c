@@ -411,7 +411,7 @@ static void constants_found_from_a_prime_are_those_of_its_table(void)
     }
 }
 
-/* Of half the degree: its root has half the order, and its table half the entries. */
+/* A ring of half the degree: its root has half the order, and its table half the entries. */
 static void a_table_of_another_degree_is_not_taken(void)
 {
     cm_prime smaller;

@@ -48,19 +48,19 @@ from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = 1024
-"""Of a fleet: the windows that it can send."""
+"""The windows that a fleet can send."""
 LOG2_SCALE = 20
 PARAMETERS = "n4096_q26x3_p27"
 """With room for the sum of all windows, of which each holds a 1."""
 """The noise of 1,024 windows stays far below 1/2, and twice the sum far below the modulus."""
 DEVICES = 4
-"""Of each fleet."""
+"""Devices of each fleet."""
 KILL_SECONDS = 2.0
 """About, from one kill to the next."""
 WINDOWS_A_KILL = 10
 """More than so many are sent."""
 REBOOTS = 0.1
-"""Of all windows that are under way, this part sees its device lose power."""
+"""The part of all windows under way that sees its device lose power."""
 SECONDS = 600.0
 STREAM_SECONDS = 5
 
@@ -172,7 +172,7 @@ class Sender:
 
 
 def _window_number(piece: bytes) -> int:
-    """Of a packet or frame whose counter is below 2^32."""
+    """The window number of a packet or frame whose counter is below 2^32."""
     is_packet = piece[0] == 0x21
     (counter,) = struct.unpack_from("<I", piece, 8 if is_packet else 20)
     (behind,) = struct.unpack_from("<I", piece, 12 if is_packet else 52)

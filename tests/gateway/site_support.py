@@ -87,7 +87,7 @@ class Site:
         return [window["deleted"] for window in self.gateway.registry.windows(fleet)]
 
     def bytes(self) -> int:
-        """Of the tenant, in segments. All that it has is booked as a count from scratch says."""
+        """The tenant's bytes, in segments. All that it has is booked as a count from scratch says."""
         database = self.gateway.database.connection
         in_segments, *others = database.execute(BOOKED, {"tenant": self.tenant}).fetchone()
         assert self.gateway.registry.tenant_of(self.tenant)["bytes"] == in_segments + sum(others)

@@ -52,7 +52,7 @@ def compiled(folder: Path) -> Path:
 
 
 def environment(library: Path, root: Path, journal: Path) -> dict[str, str]:
-    """Of a process whose changes below root are recorded."""
+    """The environment of a process whose changes below root are recorded."""
     return {"LD_PRELOAD": str(library), "SYNCED_ROOT": str(root), "SYNCED_JOURNAL": str(journal)}
 
 

@@ -74,7 +74,7 @@ def state(server: Server) -> dict[str, Any]:
 
 
 def peak_bytes(server: Server, *, anew: bool = False) -> int:
-    """Of memory, since this was called last with anew."""
+    """The peak of memory since the last call with anew."""
     assert server.process is not None
     if anew:
         Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
@@ -273,7 +273,7 @@ def test_no_device_has_more_than_is_free_of_its_tenants() -> None:
 
 
 def _begin(connection: ssl.SSLSocket, fleet: str, token: str, size: int) -> None:
-    """Of a delivery, so many bytes, after which more are to come."""
+    """The first bytes of a delivery, after which more are to come."""
     head = (
         f"POST /v1/fleets/{fleet}/deliveries HTTP/1.1\r\nHost: localhost\r\nAuthorization: {token}\r\n"
         "Content-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

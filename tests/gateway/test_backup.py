@@ -56,7 +56,7 @@ class Writer(threading.Thread):
 
 
 def modes(folder: Path) -> set[int]:
-    """Of files."""
+    """The modes of files."""
     return {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
 
 

@@ -54,7 +54,7 @@ def flip_window(site: Site, device: int, at: int) -> None:
 
 
 async def full_fleet(site: Site) -> Fleet:
-    """Of three devices, whose readings are their numbers."""
+    """A fleet of three devices, whose readings are their numbers."""
     fleet = site.fleet("full")
     for number in (1, 2, 3):
         await site.send(fleet, site.device(fleet, number).encrypt([float(number)]))

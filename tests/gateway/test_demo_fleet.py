@@ -73,7 +73,7 @@ def test_a_run_that_fails_leaves_nothing_running(tmp_path: Path, monkeypatch: py
 
 
 def outcome(*results: tuple[Sequence[Key], Sequence[float] | None]) -> Outcome:
-    """Of two windows, with 1 and 10 in them, and results over an interval each."""
+    """An outcome of two windows, with 1 and 10 in them, and results over an interval each."""
     diary = Diary()
     for number, value in ((0, 1.0), (1, 10.0)):
         diary.note(Window("meters", 7, number, 100.0 + number, np.array([value]), 1, True))

@@ -39,7 +39,7 @@ from gateway_support import (
 FLEET = "durable"
 DEVICES = 3
 WINDOWS = 12
-"""Of each device."""
+"""Windows of each device."""
 CHECKS = 60
 """Moments at which the power is cut."""
 
@@ -163,7 +163,7 @@ async def _lost(gateway: Gateway, folder: Path, tenant: int | None, acknowledged
 
 
 def _sum(gateway: Gateway, folder: Path, fleet: int) -> np.ndarray:
-    """Of all windows, by a worker."""
+    """The sum of all windows, by a worker."""
     gateway.database.connection.execute("DELETE FROM jobs")
     gateway.jobs.add(gateway.registry.fleet_by_id(fleet), JobRequest(spec={"per_device": 1000}))
     worker = Worker(folder, "checks")
@@ -269,7 +269,7 @@ def test_a_power_cut_at_the_first_start_locks_nobody_out(recording: Recording, t
 
 @pytest.mark.parametrize("unsynced", [".segment", "gateway.db-wal", "/segments", "/data"])
 def test_a_sync_that_is_left_out_is_noticed(recording: Recording, tmp_path: Path, unsynced: str) -> None:
-    """Of the segments, of SQLite's log, of the segments' names and of the directory's."""
+    """Syncs of the segments, of SQLite's log, of the segments' names and of the directory's."""
     last = recording.sent[-1].moment
     assert first_loss(recording, tmp_path, [last], unsynced) is not None
 

@@ -38,7 +38,8 @@ VALUES = [12.345678, -9.8765432, 3.4506251, 7.7077123]
 COUNTS = [213, 77, 151, 189, 237, 93, 111, 245]
 """A compact device's."""
 WINDOW_BYTES = 32
-"""Of a key, that are searched for at many places: fewer would be found by chance, more could be split."""
+"""Bytes of a key that are searched for at many places: fewer would be found by chance, more could be
+split."""
 
 
 # --- what is searched for -----------------------------------------------------------------------------------
@@ -84,7 +85,7 @@ def packed_bits(values: np.ndarray, bits: int) -> bytes:
 
 
 def coefficients(packed: bytes) -> np.ndarray:
-    """Of a secret key as ciphermote/keys.h packs it."""
+    """The coefficients of a secret key as ciphermote/keys.h packs it."""
     two = np.frombuffer(packed, dtype=np.uint8)[:, None] >> np.array([0, 2, 4, 6]) & 3
     found = two.reshape(-1).astype(np.int64)
     return np.where(found == found.max(), -1, found) if found.max() > 1 else found

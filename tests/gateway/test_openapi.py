@@ -19,11 +19,11 @@ from ciphermote.gateway.api import description
 from ciphermote.gateway.operator_api import operators
 from ciphermote.rest.answers import Answer, DeviceView, JobView, LeftOut, Progress, Retention, TokenView
 from ciphermote.rest.requests import Model
-from gateway_support import FullDevice, Server, accepted, define_full, full_owner
+from gateway_support import FullDevice, Server, accepted, define_full, enrolment, full_owner
 from pydantic import ValidationError
 
 SECONDS = 12
-"""Of each scope's run, at most about; three examples of each operation at least."""
+"""At most about this long for each scope's run; three examples of each operation at least."""
 
 
 @pytest.mark.parametrize("scope", ["owner", "operator"])
@@ -144,3 +144,15 @@ def test_an_answer_of_another_type_is_not_converted(model: type[Answer], wrong: 
     (name,) = wrong
     kinds = {error["loc"][0]: error["type"] for error in caught.value.errors()}
     assert kinds.get(name, "missing") != "missing", kinds
+
+
+@pytest.mark.parametrize("largest", [21.5, 1e-3, 2.0**99])
+def test_a_largest_value_need_not_be_whole(server: Server, largest: float) -> None:
+    owner = server.owner()
+    name = f"largest-{hash(largest) % 1000}"
+    define_full(owner, name, full_owner())
+    device = FullDevice(full_owner(), 1)
+    body = enrolment(device.tag_keys, full_owner().key_id, largest_value=largest)
+    accepted(owner.put(f"/v1/fleets/{name}/devices/1", json=body))
+    (found,) = accepted(owner.get(f"/v1/fleets/{name}/devices")).json()["items"]
+    assert found["largest_value"] == largest and found["has_rekey_key"] is False

@@ -172,7 +172,7 @@ def test_a_deleted_tenant_leaves_its_name_and_nothing_else(server: Server, opera
     assert site.name not in {tenant.name for tenant in operator.tenants()}
     with pytest.raises(GatewayError, match="never given again"):
         operator.create_tenant(site.name)
-    # Of a fleet, its id and its name are left.
+    # For a fleet, its id and its name are left.
     assert set(rows_of(server.data, site.name)) <= {"fleets", "fleet_counts", "deletions"}
     with closing(sqlite3.connect(server.data / "gateway.db")) as database:
         left = database.execute(

@@ -98,7 +98,7 @@ def test_old_windows_go_and_are_known_for_ever(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_a_counter_with_other_bytes_is_found_when_the_bytes_are_gone(tmp_path: Path, deleted: bool) -> None:
-    """Of a device that repeats its random numbers too, so that the tags alone tell."""
+    """The device repeats its random numbers too, so that only the tags tell."""
 
     async def what(site: Site) -> None:
         fleet = site.fleet("broken", DAYS)

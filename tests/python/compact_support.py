@@ -75,7 +75,7 @@ class Fleet:
         return windows[0]
 
     def sum(self, windows: Iterable[Window], weights: Iterable[int], count: int) -> CompactSum:
-        """Of positions 0 .. count - 1."""
+        """The sum at positions 0 .. count - 1."""
         total = CompactSum(self.set, self.keys.key_id, range(count))
         for window, weight in zip(windows, weights, strict=True):
             total.add(window, weight)

@@ -246,7 +246,7 @@ def test_the_owner_alone_sees_classes(
             patched.setattr(link_module.os, "read", tapped)
             assert device.aided_answer(result) == b""
         shown.append(read_display(folder))
-        # Of a magic, a version, a kind, the request's number, a length, 16 bytes and a CRC, all but two.
+        # For a magic, a version, a kind, the request's number, a length, 16 bytes and a CRC, all but two.
         record = struct.Struct("<4sBBHI16sI")
         assert len(received) % record.size == 0
         last.append([(*fields[:3], *fields[4:6]) for fields in record.iter_unpack(received)])

@@ -250,7 +250,7 @@ def test_engines_carry_the_bound(engine: EngineName) -> None:
 
 @cache
 def narrow() -> Owner:
-    """Of one data prime: at scale 2^16, room for values below 256."""
+    """An owner with one data prime: at scale 2^16, room for values below 256."""
     return Owner.generate("n2048_q26_p27", rotations=[1])
 
 

@@ -363,7 +363,7 @@ def test_health_tests_accept_good_bytes_and_refuse_bad_ones(chip: SimulatedChip)
 IMAGES = ("rp2040", "rp2350", "rp2350-riscv", "nrf5340", "stm32u5")
 FLASH_START = {"nrf5340": 0, "stm32u5": 0x08000000}
 RP2_FLASH = 0x10000000
-"""Of the other three."""
+"""Flash of the other three."""
 
 
 @pytest.fixture(scope="module")

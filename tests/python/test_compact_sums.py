@@ -83,7 +83,7 @@ def test_weighted_sums_and_differences_are_exact(
 
 
 def make(weights: list[int], largest: int = 409) -> tuple[Fleet, CompactSum]:
-    """Of set A10; device d sends the value d, or the largest."""
+    """A sum in set A10; device d sends the value d, or the largest."""
     fleet = Fleet(A10, len(weights), largest=largest)
     windows = [fleet.window(d, [min(d, largest)] * PAYLOAD) for d in fleet.devices]
     return fleet, fleet.sum(windows, weights, PAYLOAD)

@@ -30,7 +30,7 @@ RISCV = (
     {"load": 1, "used": 1, "other": 2},
 )
 SEQUENCES = {"m0": THUMB, "m55": HELIUM, "rv32imc": RISCV}
-"""Of bench/m4/firmware/class_selftest.c."""
+"""The sequences of bench/m4/firmware/class_selftest.c."""
 
 
 @pytest.mark.parametrize("core", SEQUENCES)

@@ -149,7 +149,7 @@ def test_slots_are_added_up_exactly() -> None:
 
 
 def test_fresh_noise_is_that_of_the_formulas() -> None:
-    """Of zeros, which scale without a rounding, under both keys."""
+    """Zeros scale without a rounding, under both keys."""
     owner = Owner.generate(by_name("n4096_q26x3_p27"))
     for key, sender in (("symmetric", owner.secret_key), ("asymmetric", owner.public_key)):
         frames = encrypt([0], sender, plain_modulus=2)

@@ -105,7 +105,7 @@ def test_our_conjugation_key_conjugates(store: KeyStore, seal: SealOwner) -> Non
 
 def test_key_switch_noise_is_no_more_than_of_seals_keys(store: KeyStore, seal: SealOwner) -> None:
     def noise(galois: bytes) -> float:
-        """Of a rotation by each step: one alone would scatter by 4 %."""
+        """The noise of a rotation by each step: one alone would scatter by 4 %."""
         loaded = seal.load(sealapi.GaloisKeys, galois)
         rotated = [evaluated(seal, "rotate_vector", ciphertext, step, loaded) for step in STEPS]
         errors = [seal.decrypt(data) - np.roll(X, -step) for data, step in zip(rotated, STEPS, strict=True)]

@@ -47,7 +47,7 @@ BATCH, COEFFICIENTS = 1, 2
 X = np.random.default_rng(3).uniform(-1, 1, 12).astype(np.float32)
 MODEL = LinearModel(np.random.default_rng(4).normal(size=(16, 12)) / 4, np.ones(16))
 OTHER = LinearModel(-MODEL.weights, MODEL.bias)
-"""Of 16 classes: noise is left in 32 coefficients of a score, which is enough to be recognised."""
+"""A model of 16 classes: noise is left in 32 coefficients of a score, which is enough to be recognised."""
 Run = Callable[..., str]
 
 

@@ -385,8 +385,8 @@ def test_an_encryption_draws_its_mask_and_both_its_noises_apart() -> None:
 
 @pytest.mark.parametrize(("data", "special", "digit"), CHAINS)
 def test_switching_with_own_keys_adds_the_noise_that_theory_says(data: int, special: int, digit: int) -> None:
-    """Of variance n sigma^2 / 12 times the digits' (Q_j / P)^2, centred and uniform, and what rounding the
-    division by P leaves, 1/12 (1 + |s|^2)."""
+    """The noise has variance n sigma^2 / 12 times the digits' (Q_j / P)^2, centred and uniform, and what
+    rounding the division by P leaves, 1/12 (1 + |s|^2)."""
     primes = primes_below(1 << 25, data + special)
     context = ev.Context(10, primes[:data], primes[data:], digit)
     entropy, own, other = _owner.Entropy(SEED), ternary(1), ternary(2)
@@ -437,7 +437,7 @@ def test_every_degree_computes_from_keys_to_values(log2_n: int, data: int, speci
     product = ev.rotate(ev.relinearize(ev.multiply(a, b), keys), 2, keys)
     assert np.abs(_owner.decrypt(ev.multiply(a, b), secret) - z * z).max() < 0.1
     assert np.abs(_owner.decrypt(product, secret) - np.roll(z * z, -2)).max() < 0.1
-    # Of a slot under the public key: a product of three that are nearly normal, so of heavy tails.
+    # For a slot under the public key: a product of three that are nearly normal, so of heavy tails.
     fresh = SIGMA * math.sqrt(4 * n / 3) * math.sqrt(n) / 2.0**24
     assert np.abs(_owner.decrypt(a, secret) - z).max() < 10 * fresh
 

@@ -66,7 +66,7 @@ def shared(
 
 
 def coefficients_of(slots: NDArray[np.complex64]) -> NDArray[np.float64]:
-    """Of the real polynomial m with m(zeta^(3^j)) in slot j, zeta = exp(i pi / n)."""
+    """Coefficients of the real polynomial m with m(zeta^(3^j)) in slot j, zeta = exp(i pi / n)."""
     n = 2 * len(slots)
     powers = np.array([pow(3, j, 2 * n) for j in range(len(slots))])
     at_odd_powers = np.zeros(n, dtype=complex)

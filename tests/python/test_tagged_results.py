@@ -34,7 +34,7 @@ TILES = 1
 
 
 def result() -> sb.SealCiphertext:
-    """Of the values, without noise: the tags are of interest here."""
+    """A ciphertext of the values, without noise: the tags are of interest here."""
     q = PARMS.primes[0]
     residues = np.zeros((2, 1, PARMS.n), dtype=np.uint32)
     residues[0, 0] = (VALUES * q + T // 2) // T % q

@@ -554,7 +554,8 @@
 
 /* ---- products ---- */
 
-/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q suffice. */
+/* From a b / 2^16 to a b / 2^32 mod q, the second product's sign undoes the first one's. Factors below q
+   suffice. */
     function cm_avr_ntt14_multiply
     save_registers
     movw    r26, r24 /* a */

@@ -178,8 +178,8 @@
 #endif
 
 /*
- * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they
- *                      return. Default: 4096 without a preset and where pointers have 64 bits, 224 on AVR,
+ * CM_CONFIG_WIPE_STACK_BYTES  Bytes of stack that secret-handling calls wipe before returning.
+ *                      Default: 4096 without a preset and where pointers have 64 bits, 224 on AVR,
  *                      744 with CM_CONFIG_PRESET_TINY (896 with CM_CONFIG_PRECISION_63), 1280 with the other
  *                      presets. Tests show that these leave no secret there on x86-64 and on RISC-V of
  *                      32 bits; elsewhere nothing is tested.

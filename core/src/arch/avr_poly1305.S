@@ -46,7 +46,7 @@
 #define STACK_LOW 0x3D
 #define STACK_HIGH 0x3E
 
-/* Of the columns 4 g to 4 g + 3 for g = 0, for g = 1 to 3, and for g = 4. */
+/* Sums of the columns 4 g to 4 g + 3 for g = 0, for g = 1 to 3, and for g = 4. */
 #define FIRST 0
 #define MIDDLE 1
 #define LAST 2

@@ -78,7 +78,7 @@ void cmi_helium_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks)
 
 /* ---- uniform residues ---- */
 
-/* Of four fields of 26 bits: the words that they begin in, in bytes, and minus the bits before them there. */
+/* Where four fields of 26 bits begin: their words, in bytes, and minus the bits before them there. */
 typedef struct helium_fields {
     uint32_t words[4];
     int32_t bits[4];

@@ -40,7 +40,7 @@ int cmi_helium_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uin
     return 1;
 }
 
-/* Of the sum, at most 32 q, and the product with q more: below 34 q. The quotient is at most 1 too small. */
+/* The sum is at most 32 q, and the product with q more below 34 q. The quotient is at most 1 too small. */
 int cmi_helium_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                             const cm_prime *prime)
 {

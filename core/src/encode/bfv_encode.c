@@ -26,7 +26,7 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
     return half;
 }
 
-/* Of public numbers. */
+/* The greatest common divisor of public numbers. */
 static inline uint32_t lesser(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Key = tuple[str, int, int]
-"""Of a window: fleet, device, number."""
+"""A window: fleet, device, number."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Window:
 
 
 class Diary:
-    """Of all devices; several threads may write."""
+    """What all devices sent; several threads may write."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -57,9 +57,9 @@ import demand  # isort: skip  (unos has made it known)
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 22
 FEATURES = 1800
-"""Of a watch's window."""
+"""Features in a watch's window."""
 LARGEST = 1023
-"""Of a meter's readings: 64 windows of set B may be added up then."""
+"""The largest reading of a meter: 64 windows of set B may be added up then."""
 WATCHES, METERS, HOMES = "watches", "meters", "homes"
 EVERYTHING = 1_000_000
 """Windows of a device that count in an interval."""

@@ -113,7 +113,7 @@ class Server:
         return self.data / "tls" / "ca.pem"
 
     def token(self, whose: str) -> str:
-        """Of the first owner, or of the operator."""
+        """The first owner's token, or the operator's."""
         return (self.data / f"{whose}.token").read_text().strip()
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:

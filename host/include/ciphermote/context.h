@@ -43,8 +43,8 @@ struct Chain {
     std::uint32_t plain_modulus = 0;    // BFV's t, at least 2; or 0: CKKS
 };
 
-// What a chain's arithmetic needs. Immutable. What is computed together has one context, the same object: two
-// of one chain are two.
+// What a chain's arithmetic needs. Immutable. Operands must share one Context object:
+// contexts built from equal chains are distinct.
 class Context
 {
   public:

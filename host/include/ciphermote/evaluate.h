@@ -220,7 +220,7 @@ class Sum
 class CompactSum
 {
   public:
-    // Of the chain's data primes: 1 or 2.
+    // How many of the chain's data primes: 1 or 2.
     explicit CompactSum(std::shared_ptr<const Context> context);
     ~CompactSum();
     CompactSum(CompactSum &&) noexcept;

@@ -148,7 +148,7 @@ struct wide {
     {
         return {_mm256_add_epi64(a.even, b.even), _mm256_add_epi64(a.odd, b.odd)};
     }
-    // Of signed numbers.
+    // Compares signed numbers.
     static wide signed_product(simd a, simd b)
     {
         return {_mm256_mul_epi32(a.v, b.v), _mm256_mul_epi32(second(a.v), second(b.v))};

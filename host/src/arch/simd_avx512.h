@@ -145,7 +145,7 @@ struct wide {
     {
         return {_mm512_add_epi64(a.even, b.even), _mm512_add_epi64(a.odd, b.odd)};
     }
-    // Of signed numbers.
+    // Compares signed numbers.
     static wide signed_product(simd a, simd b)
     {
         return {_mm512_mul_epi32(a.v, b.v), _mm512_mul_epi32(second(a.v), second(b.v))};

@@ -51,7 +51,7 @@ void check_plain(const Ciphertext &a, const Plaintext &b)
     }
 }
 
-// Of a product with something of another scale. Error if it is not below the modulus.
+// The scale of a product with a factor of another scale. Error if it is not below the modulus.
 double product_scale(const Ciphertext &a, double other)
 {
     const Context::Tables &t = a.context()->tables();

@@ -10,7 +10,7 @@ namespace ciphermote
 namespace
 {
 
-// Of all numbers but one, modulo a modulus. Give an index outside for all of them.
+// The product of all numbers but one, modulo a modulus. Give an index outside for all of them.
 std::uint32_t product_without(std::span<const Modulus> numbers, std::size_t left_out, const Modulus &modulus)
 {
     std::uint32_t product = 1;

@@ -41,7 +41,7 @@ struct Integers {
     std::vector<ProductLevel> levels; // by number of data primes, less 1
     bool batches;                     // whether t has slots: it is a prime that is 1 modulo 2n
     std::unique_ptr<Modulus> slots;   // t, if it has and is below 2^27; else null
-    // Of slot j among the values: the polynomial at psi^(3^j), j < n/2, and then at psi^-(3^j).
+    // The place of slot j among the values: the polynomial at psi^(3^j), j < n/2, and then at psi^-(3^j).
     std::vector<std::uint32_t> slot_places;
 
     // taken: primes that are no auxiliary ones.

@@ -24,7 +24,7 @@ class Modulus
     // Whether q is such a prime.
     static bool fits(std::uint32_t q, unsigned log2_n);
 
-    // Of a forward transform that never reduces, for coefficients of at most `start` in magnitude.
+    // The bound on a forward transform that never reduces, for coefficients of at most `start` in magnitude.
     double largest_value(double start) const;
     // Coefficients of forward transforms are at most `start` in magnitude, below 3.6 * 2^27.
     void transforms_up_to(double start);

@@ -18,7 +18,7 @@ _CODING = 5
 
 @dataclass(frozen=True)
 class DataRate:
-    """Of LoRaWAN in Europe (RP002-1.0.4, EU868). most_bytes: of an application's in a packet."""
+    """A data rate of LoRaWAN in Europe (RP002-1.0.4, EU868). most_bytes: of an application's in a packet."""
 
     name: str
     spreading_factor: int
@@ -35,7 +35,7 @@ class DataRate:
         return float((_PREAMBLE_SYMBOLS + symbols) * 2**factor / _BANDWIDTH)
 
     def total_seconds(self, packets: Iterable[int]) -> float:
-        """Of packets of so many bytes."""
+        """Airtime of packets with these bytes each."""
         return sum(self.seconds(size) for size in packets)
 
     def split(self, content_bytes: int) -> list[int]:

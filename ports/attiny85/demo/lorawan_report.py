@@ -24,7 +24,7 @@ READING_BITS = 10
 
 @dataclass
 class Sum:
-    """Of some hours: who is in it, what it decrypts to, and the bytes that the owner was sent."""
+    """The sum of some hours: who is in it, what it decrypts to, and the bytes that the owner was sent."""
 
     hours: range
     meters: list[int]

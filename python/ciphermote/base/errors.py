@@ -21,7 +21,7 @@ class Error(Exception):
 
 
 class PrecisionWarning(UserWarning):
-    """Of numbers that are encrypted, of which noise leaves little to read."""
+    """Warns that noise leaves few digits of the numbers that are encrypted."""
 
 
 class ParameterError(Error):

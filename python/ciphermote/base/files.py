@@ -24,7 +24,7 @@ MOST_JSON_BYTES = 1 << 24
 MOST_NPZ_BYTES = 1 << 26
 """The same of 1,000 classes, in binary64."""
 MOST_FRAMES_BYTES = 1 << 28
-"""Of one file, some 6,000 readings: what adapts or inspects them holds all in memory."""
+"""The most in one file, some 6,000 readings, which adapt and inspect hold in memory."""
 MOST_KEYS_BYTES = 1 << 32
 """Galois keys, the largest of all, at n = 16384."""
 

@@ -13,8 +13,8 @@ from typing import Any
 U64_MAX = 2**64 - 1
 
 _MOST = (('[{"', 1 << 15), (",", 1 << 20))
-"""Of what costs a multiple of its letters. A model of 8,192 classes has 8,194 lists, and two quotes to each
-label; one of 128 classes by 8,192 features has 2^20 numbers."""
+"""The most brackets and quotes, which cost a multiple of their letters. A model of 8,192 classes has 8,194
+lists, and two quotes to each label; one of 128 classes by 8,192 features has 2^20 numbers."""
 
 
 def fits(text: str | bytes) -> bool:

@@ -32,7 +32,7 @@ def take_ascii_numbers(app: typer.Typer) -> None:
 
 
 def _read_in_ascii(hint: Any) -> None:
-    """Of one parameter: Annotated[int, Option(...)], or of int | None."""
+    """Convert one parameter: Annotated[int, Option(...)], or of int | None."""
     kind = getattr(hint, "__origin__", None)
     for number in {kind, *typing.get_args(kind)} & set(_READERS):
         for info in hint.__metadata__:

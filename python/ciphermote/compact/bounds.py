@@ -42,9 +42,9 @@ LARGEST_WEIGHT = 1 << 20
 """In magnitude; noise allows much less."""
 
 _NEGLIGIBLE = 1e-22
-"""Of a product whose factors are at most 1."""
+"""A product of factors up to 1 below this is taken as 0."""
 _HIDDEN = 1e-10
-"""Of a total of at most 1 in binary64, more than all rounding errors together."""
+"""More than all rounding errors together in a total of at most 1 in binary64."""
 _WIDTHS = 16.0
 """Standard deviations on either side of where the tail begins. A coin's noise is sub-Gaussian with its own
 variance and dropped bits' with three times theirs, tilted or not, so less than 2^-60 lies beyond."""
@@ -171,7 +171,7 @@ class _Errors:
         self.weights = weights
 
     def _lowest(self, weight: int) -> int:
-        """Of u, times the weight's sign: u is uniform in so many and the 2^d - 1 above it."""
+        """The lowest u times the weight's sign: u is uniform in so many and the 2^d - 1 above it."""
         half = 1 << self.dropped >> 1
         return 1 - half if weight > 0 and half else -half
 

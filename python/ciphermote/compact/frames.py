@@ -125,7 +125,7 @@ class CompactReader:
         self.keys = keys
         self.positions = check_positions(keys.set, positions)
         self.counts: Counter[str] = Counter()
-        """Of windows ("window") and of faults by their kind."""
+        """How many windows ("window") and faults of each kind were seen."""
         self._expected = frozenset(self.positions.tolist())
         self._max_open = max_open
         self._devices: dict[int, _Device] = {}

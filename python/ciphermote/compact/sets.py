@@ -12,7 +12,7 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.parameters import ParameterSet
 
 OVERHEAD_BYTES = 35
-"""Of a packet: header and tag."""
+"""Bytes of a packet besides its coefficients: header and tag."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class CompactSet:
 
     @property
     def largest_payload(self) -> int:
-        """Of a coefficient without its low bits."""
+        """The largest coefficient without its low bits."""
         return (self.modulus - 1) >> self.dropped_bits
 
     @property
     def wire_bits(self) -> int:
-        """Of a coefficient on the wire."""
+        """Bits of a coefficient on the wire."""
         return self.largest_payload.bit_length()
 
     def packet_bytes(self, values: int) -> int:
-        """Of a packet with so many values: header, coefficients and tag (docs/wire-format.md)."""
+        """Bytes of a packet with `values` values: header, coefficients and tag (docs/wire-format.md)."""
         return OVERHEAD_BYTES + (values * self.wire_bits + 7) // 8
 
     def packet_values(self, packet_bytes: int) -> int:

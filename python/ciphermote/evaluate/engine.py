@@ -45,7 +45,7 @@ class Engine(ABC):
     plain_modulus: int = 0
     """BFV's t, or 0 for CKKS."""
     key_id: int | None = None
-    """Of the evaluation keys, as far as it is known; None without any."""
+    """ID of the key that the evaluation keys belong to; None if unknown or without any."""
     centred_digits: bool = True
     """How key switching takes digits, which its noise depends on (noise.switching_noise)."""
 

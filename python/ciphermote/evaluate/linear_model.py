@@ -45,7 +45,8 @@ _ARRAYS = {
 }
 """What a model's file holds, and the kind and dimensions of each as an array of an .npz."""
 _MOST_NUMBERS = (MOST_NPZ_BYTES - (1 << 20)) // 8
-"""Of weights: as binary64 they fill an .npz, all but a megabyte for the rest; bytes would grow eightfold."""
+"""The most weights: as binary64 they fill an .npz, all but a megabyte for the rest; bytes would grow
+eightfold."""
 _MOST_LABEL_LETTERS = 200
 _HOW = (
     f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '

@@ -167,7 +167,8 @@ def _rounded(layer: LinearModel, weight_scale: float, scale: float) -> LinearMod
 
 
 def _largest_scale(layer: LinearModel, scale: float, limit: int, room: int) -> float:
-    """Of weights, a hundredth below what fits without rounding, and less until it fits with it."""
+    """The largest scale of weights, a hundredth below what fits without rounding, and less until it fits with
+    it."""
     factor = np.abs(layer.weights).sum(axis=1) * limit + np.abs(layer.bias) * scale
     weight_scale = room / float(factor.max())
     while _rounded(layer, weight_scale, scale).score_bound(limit) > room:

@@ -361,7 +361,7 @@ class GatewayClient:
 
 
 def _name(name: str) -> str:
-    """Of a fleet or stream, which becomes part of a path. ParameterError."""
+    """A checked name of a fleet or stream, which becomes part of a path. ParameterError."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
             f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 lowercase letters, digits and "

@@ -19,9 +19,9 @@ _FORMAT, _VERSION = "ciphermote-connection", 1
 
 @dataclass(frozen=True)
 class Connection:
-    """Of one device in an epoch. ca: PEM text of the gateway's authority, or None. mqtt_user: its name at the
-    gateway's broker, where the token is its password. definition: the fleet's, what its ciphertexts are
-    of."""
+    """How one device connects in an epoch. ca: PEM text of the gateway's authority, or None. mqtt_user: its
+    name at the gateway's broker, where the token is its password. definition: the fleet's, what its
+    ciphertexts are of."""
 
     gateway: str
     fleet: str

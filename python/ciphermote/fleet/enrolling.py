@@ -69,7 +69,7 @@ class Record:
 
 
 def records(attachment: Attachment) -> list[Record]:
-    """Of all devices that were enrolled from here, by number. KeyFileError."""
+    """Records of all devices that were enrolled from here, by number. KeyFileError."""
     folder = attachment.folder / "devices"
     numbers = sorted(int(path.stem) for path in folder.glob("*.json") if number_text.is_natural(path.stem))
     return [found for found in (_Files(attachment, n).record() for n in numbers) if found is not None]

@@ -70,7 +70,7 @@ def _bars(axes: Axes, reading: Reading) -> None:
 
 
 def _bar_lengths(errors: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Of error bars; None, so that none is drawn, if one of the errors is not known."""
+    """Lengths of error bars; None, so that none is drawn, if one of the errors is unknown."""
     return None if np.isnan(errors).any() else errors
 
 

@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the windows, in seconds since 1970: from the first to before the second."""
+        """When the windows were measured, in seconds since 1970: from the first to before the second."""
         return self.source.job.begins, self.source.job.ends
 
     def when(self) -> str:

@@ -36,7 +36,7 @@ class Declaration:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Declaration:
-        """Of a whole record. FrameError."""
+        """Read a whole record. FrameError."""
         if (
             len(data) != DECLARATION_BYTES
             or _core.crc32c(data[: _FIELDS.size], 0) != _CRC.unpack(data[_FIELDS.size :])[0]

@@ -24,7 +24,7 @@ def write_relin(parameters: ParameterSet, key: EvaluationKey, key_id: int) -> by
 
 
 def write_galois(parameters: ParameterSet, keys: Mapping[int, EvaluationKey], key_id: int) -> bytes:
-    """Of one kind all, as make_galois_key gives them for the set."""
+    """Galois keys as bytes. All are of one kind, as make_galois_key gives them for the set."""
     if seal_has_keys(parameters):
         seal = cast(dict[int, sb.KeySwitchKey], dict(keys))
         return sb.write_galois_keys(sb.SealGaloisKeys(parameters, seal, key_id=key_id))

@@ -353,7 +353,7 @@ class FrameReader:
         self._fault_count += 1
 
     def _note_gap(self, gap: Gap) -> None:
-        """One fault where a gap begins, and one more for each call that it goes on in."""
+        """Report one fault when a gap starts and one for each later call it spans."""
         self._bytes_dropped += gap.size
         if gap.head:
             self._note(self._no_frame(gap.head))

@@ -100,7 +100,7 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Of a directory of keys, with or without its secret. KeyFileError if it is none."""
+    """Read the manifest of a directory of keys, with or without its secret. KeyFileError if it is none."""
     where = path / MANIFEST_FILE
     if not where.is_file():
         raise KeyFileError(

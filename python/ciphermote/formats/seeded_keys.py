@@ -97,7 +97,7 @@ def stated_kind(data: Bytes) -> KeyKind:
 
 
 def stated_parameters_id(data: Bytes) -> int:
-    """Of data that have a stated_kind."""
+    """The ID of the parameter set that data name. They have a stated_kind."""
     return int(_HEADER.unpack_from(data)[_PARAMETERS_FIELD])
 
 

@@ -168,7 +168,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _forget_log(folder: Path) -> None:
-    """Of a copy that somebody has opened."""
+    """Remove the log of a copy that somebody has opened."""
     for suffix in ("-wal", "-shm"):
         (folder / f"{DATABASE_FILE}{suffix}").unlink(missing_ok=True)
 

@@ -48,7 +48,7 @@ def segment_path(folder: Path, number: int) -> Path:
 
 
 def segment_numbers(folder: Path) -> list[int]:
-    """Of those that are there, ascending."""
+    """The numbers of all segments, ascending."""
     return sorted(int(path.stem) for path in folder.glob("*.segment"))
 
 

@@ -50,7 +50,7 @@ user {user}
 
 
 class BrokerFiles:
-    """Of one gateway, in a folder of its own."""
+    """One gateway's files for its broker, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()

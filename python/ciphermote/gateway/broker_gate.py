@@ -27,7 +27,7 @@ _QUESTION_BYTES = 65536
 _MOST_ENDED = 500
 """Users in an answer, whose names have at most 92 bytes each."""
 _OVERLAP_SECONDS = 2.0
-"""Of two looks for what has ended, in which a step of the clock may hide something."""
+"""How far two looks for what has ended overlap, because a step of the clock may hide something."""
 _LONGEST_PATH = 107
 """Bytes of a local socket's name."""
 

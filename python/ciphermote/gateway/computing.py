@@ -318,7 +318,7 @@ class _FullComputation:
         return self._ciphertext(total.total(), self._fleet.key_id, known.known)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
+        """The sum of windows under one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
         given = self._viewed(inputs, known := KnownSum(distinct=True))
         totals = [native.Sum(self._context)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client may cost before anybody knows who it is: how long and how large a request's head is, how long
+"""Limits on what an unauthenticated client can consume: how long and how large a request's head is, how long
 a body goes on after the answer, how large a body of JSON is, how many requests wait for their answers, and
 how long those wait to be read.
 """

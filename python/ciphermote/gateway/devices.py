@@ -19,7 +19,8 @@ from ciphermote.gateway.blobs import Extent, parse_extents
 from ciphermote.gateway.fleets import Fleet, Part
 
 MOST_ATTEMPTS = 16
-"""Of a device, that are remembered: when one more begins, the one of the lowest counter is forgotten."""
+"""Attempts of a device that are remembered: when one more begins, the one of the lowest counter is
+forgotten."""
 MOST_JUMP = 1 << 31
 """A counter further ahead waits for the operator."""
 _REMEMBERED = 8
@@ -44,8 +45,8 @@ def parts_text(parts: dict[int, tuple[int, int]], places: int | None = None) -> 
 
 
 def deleted_parts(text: str | None) -> dict[int, tuple[int, int]] | None:
-    """Of a window that is deleted, by place, (places, tag): as Retention kept them. Empty: it has one, whose
-    tag is the window's; None: nobody knows."""
+    """The parts of a deleted window, by place, as (places, tag), from what Retention stored. Empty: it has
+    one, whose tag is the window's; None: nobody knows."""
     if text is None:
         return {}
     return {place: (count, int(tag)) for place, count, tag in json.loads(text)["parts"]} if text else None

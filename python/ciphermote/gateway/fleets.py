@@ -15,7 +15,7 @@ from ciphermote.parameters.native import core_params
 from ciphermote.rest.requests import DEFINITION, CompactFleet, FullFleet
 
 Part = tuple[int, int, int, int, int]
-"""Of a delivery: (place, places, tag, where it begins, bytes)."""
+"""A part of a delivery: (place, places, tag, where it begins, bytes)."""
 
 _VERSION_TAGGED = 2
 _FRAME_MAGIC = b"CM"
@@ -74,7 +74,7 @@ class Fleet:
 
     @cached_property
     def parameters(self) -> ParameterSet:
-        """Of full frames."""
+        """The parameter set of full frames."""
         assert isinstance(self.definition, FullFleet)
         return self.definition.parameter_set
 
@@ -90,7 +90,7 @@ class Fleet:
 
     @cached_property
     def positions(self) -> frozenset[int]:
-        """Of a compact window."""
+        """The positions that a compact window holds."""
         assert isinstance(self.definition, CompactFleet)
         return frozenset(p for first, count in self.definition.positions for p in range(first, first + count))
 

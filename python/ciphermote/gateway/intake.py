@@ -632,7 +632,7 @@ class Intake:
         counted: Counted,
         random: int,
     ) -> Outcome:
-        """Of the attempt by which its window counts already: the same receipt, if it is the same."""
+        """Answer an attempt by which its window counts already: the same receipt, if it is the same."""
         same = counted.random == random
         if same and counted.tags != delivery.tags:
             stored = self._stored_parts(device, counted, this)

@@ -54,7 +54,7 @@ _MOST_AT_ONCE = 1000
 _MOST_OF_STREAM = 250
 _MOST_UNSEEN = 10_000
 _MOST_EMPTY = 200
-"""Of a stream's intervals that are over at once, so many of the last get a job without a window in them."""
+"""If many of a stream's intervals end at once, this many of the last get a job without a window."""
 _LONGEST_ERROR = 2000
 
 
@@ -74,7 +74,8 @@ class Job:
 
 
 class _Stream(NamedTuple):
-    """Of a job. id: None once the stream has ended, and for a job that no stream made; name: stays."""
+    """The stream of a job. id: None once the stream has ended, and for a job that no stream made; name:
+    stays."""
 
     id: int | None
     name: str | None
@@ -88,8 +89,8 @@ _StreamKey = tuple[int, float]
 
 
 class _Intervals(NamedTuple):
-    """Of a stream: interval k is [begins(k), begins(k) + span). Only k is counted with: sums of steps that no
-    binary fraction is would drift apart."""
+    """The intervals of a stream: interval k is [begins(k), begins(k) + span). Only k is counted with: sums of
+    steps that no binary fraction is would drift apart."""
 
     first: float
     every: float
@@ -105,7 +106,7 @@ class _Intervals(NamedTuple):
         return self.first + number * self.every
 
     def number(self, begins: float) -> int:
-        """Of the interval that begins there, up to rounding."""
+        """The number of the interval that begins there, up to rounding."""
         return round((begins - self.first) / self.every)
 
     def closed(self, now: float) -> int:
@@ -127,7 +128,7 @@ def boot_clock() -> tuple[str, float]:
 
 
 class Jobs:
-    """Of one database."""
+    """Jobs and streams stored in one gateway database."""
 
     def __init__(self, database: Database, objects: Objects) -> None:
         self._database = database

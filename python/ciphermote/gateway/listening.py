@@ -23,7 +23,7 @@ MOST_CONNECTIONS = 10_000
 HANDSHAKE_SECONDS = 20.0
 _MOST_FILES = 65_536
 _OWN_FILES = 256
-"""Of the gateway itself: its database, once for each thread, segments, workers."""
+"""Files that the gateway itself opens: its database, once for each thread, segments, workers."""
 _LOG_SECONDS = 1.0
 _LOGGED_ADDRESSES = 10
 _AGAIN_SECONDS = 0.1

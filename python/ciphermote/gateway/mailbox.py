@@ -28,7 +28,7 @@ NO_ATTEMPT = "no-such-attempt"
 
 
 class Mailbox:
-    """Of one gateway."""
+    """Results that wait for the devices of one gateway."""
 
     def __init__(self, database: Database, objects: Objects, wrapper: Wrapper) -> None:
         self._database = database

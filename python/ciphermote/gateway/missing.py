@@ -20,8 +20,9 @@ _LEAST_SHARE = 20
 
 @dataclass(frozen=True)
 class Missing:
-    """Of active devices. skipped: windows of lower numbers than one that has come; overdue: how many more
-    there would be by now, had each device gone on as it has since it was enrolled. One is not overdue."""
+    """Windows that active devices have not delivered. skipped: windows of lower numbers than one that has
+    come; overdue: how many more there would be by now, had each device gone on as it has since it was
+    enrolled. One is not overdue."""
 
     tenant: str
     fleet: str
@@ -30,7 +31,7 @@ class Missing:
 
 
 def missing_windows(database: Database, now: float) -> list[Missing]:
-    """Of each fleet that has devices."""
+    """What is missing in each fleet that has devices."""
     rows = database.connection.execute(
         """
         WITH active AS (

@@ -31,7 +31,7 @@ _QUOTAS: dict[Counted, tuple[str, str]] = {
         "SELECT count(*) FROM tokens WHERE tenant = t.id AND revoked IS NULL",
     ),
 }
-"""Of each kind: the most that a tenant may have, and how many it has."""
+"""Columns of each kind: the most that a tenant may have, and how many it has."""
 USED_NUMBERS = ", ".join(f"({count}) AS {what}" for what, (_, count) in _QUOTAS.items())
 """Columns of tenants t: how many of each kind it has."""
 

@@ -27,14 +27,14 @@ from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.rest.requests import CompactFleet, Enrolment, FullFleet, TenantRequest
 
 MOST_KEYS_BYTES = 256 << 20
-"""Of one upload."""
+"""The largest upload of evaluation keys."""
 _OF_TENANT = "name, created, most_devices, most_bytes, most_fleets, most_streams, most_jobs, bytes"
 
 LATEST = (
     "(state != 'replaced' OR deleted IS NOT NULL AND NOT EXISTS "
     "(SELECT 1 FROM devices n WHERE n.fleet = d.fleet AND n.number = d.number AND n.epoch > d.epoch))"
 )
-"""Of the rows d of a device, that of its latest epoch, also when it is deleted."""
+"""Selects the row of a device's latest epoch, deleted or not, among its rows d."""
 
 
 class Registry:
@@ -179,7 +179,7 @@ class Registry:
             database.execute("UPDATE fleets SET retain_days = ? WHERE id = ?", (days, fleet.id))
 
     def progress(self, fleet: Fleet) -> dict[str, Any]:
-        """Of a fleet, in numbers that watch shows."""
+        """The progress of a fleet, in the numbers that watch shows."""
         row = self._database.connection.execute(
             "SELECT * FROM fleet_counts WHERE fleet = ?", (fleet.id,)
         ).fetchone()

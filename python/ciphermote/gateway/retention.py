@@ -38,7 +38,7 @@ _YOUNG_SECONDS = 3600.0
 _ATTEMPTS_SECONDS = 60.0
 
 _KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
-"""Of a fleet. The plus keeps SQLite from sorting what an index by device finds."""
+"""The windows that a fleet still stores. The plus keeps SQLite from sorting what an index by device finds."""
 
 _USED_SEGMENTS = """
 WITH kept (extents) AS (
@@ -78,7 +78,7 @@ class Steadiness:
 
 
 class Retention:
-    """Of one gateway. sweep is for one thread at a time."""
+    """Deletes what is old in one gateway. sweep is for one thread at a time."""
 
     def __init__(
         self, database: Database, objects: Objects, segments: Path, intake: Intake, metrics: Metrics

@@ -19,7 +19,8 @@ from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
 _MOST_BYTES = 2 * MOST_KEYS_BYTES
-"""Of all at once. A tenant has at most as much as is free: alone, the largest upload there is."""
+"""The most bytes of all uploads at once. A tenant has at most as much as is free: alone, the largest upload
+there is."""
 
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:
@@ -39,7 +40,7 @@ def check_type(headers: dict[bytes, bytes]) -> None:
 
 
 def stated_length(headers: dict[bytes, bytes], most: int) -> int:
-    """Of the body; as much as may come, if it is not said. Refusal if that is more."""
+    """Length of the body; as much as may come, if no header states it. Refusal if that is more."""
     said = headers.get(b"content-length")
     try:
         stated = most if said is None else number_text.integer(said.decode("latin-1"))

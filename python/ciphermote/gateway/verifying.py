@@ -60,7 +60,7 @@ def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Ite
 
 
 def database_damage(database: sqlite3.Connection) -> list[Damage]:
-    """Of its pages and rows."""
+    """Faults of the database's pages and rows."""
     try:
         rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
         found = [str(row[0]) for row in rows if row[0] != "ok"]

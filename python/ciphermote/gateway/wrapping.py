@@ -39,7 +39,7 @@ class Wrapper:
         self._cipher = AESGCM(key)
 
     def wrap(self, keys: TagKeys, fleet: int, device: int, epoch: int) -> bytes:
-        """Of one device in its epoch."""
+        """Encrypt the keys of one device in its epoch."""
         nonce = os.urandom(_NONCE_BYTES)
         plain = keys.frames + keys.receipts + keys.results
         return nonce + self._cipher.encrypt(nonce, plain, _place(fleet, device, epoch))

@@ -202,7 +202,7 @@ class Known:
     def encrypted(
         cls, largest: float, parameters: ParameterSet, key: Key, scale: float, source: int | None = None
     ) -> Known:
-        """Of a fresh CKKS ciphertext at this scale. source: names it; None: nothing does."""
+        """What is known of a fresh CKKS ciphertext at this scale. source: names it; None: nothing does."""
         error = Uncertainty.fresh(parameters, key, scale)
         sources = frozenset(() if source is None else (source,))
         return cls(largest, error, sources=sources, slots_independent=True)

@@ -23,7 +23,7 @@ _KEYWORDS = frozenset(
     typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
     """.split()  # noqa: SIM905
 )
-"""Of C up to C23 and C++ up to C++26, and what compilers add without an underscore."""
+"""Keywords of C up to C23 and C++ up to C++26, and those that compilers add without an underscore."""
 
 _STANDARD = frozenset(
     """

@@ -225,7 +225,7 @@ class _Fit:
         )
 
     def _random(self) -> tuple[float, str]:
-        """Of the sum of fresh encryptions, and how it is computed."""
+        """The noise of the sum of fresh encryptions, and how it is computed."""
         n, key, summed = self.parameters.n, self.computation.key, self.computation.summed
         formula = "8 * 3.24" + (" * sqrt(4n/3 + 1)" if key == "asymmetric" else "") + " * sqrt(summed)"
         return EXACT_TAIL * encryption_sigma(n, key) * math.sqrt(summed), formula

@@ -13,11 +13,11 @@ Key = Literal["symmetric", "asymmetric"]
 """What encrypts: the secret key or the public key."""
 
 SIGMA = math.sqrt(21 / 2)
-"""Of the centred binomial noise with eta = 21: 3.24. It is sub-Gaussian: s of these are exceeded with
-probability 2 exp(-s^2 / 2) or less."""
+"""Standard deviation of the centred binomial noise with eta = 21: 3.24. It is sub-Gaussian: s of these are
+exceeded with probability 2 exp(-s^2 / 2) or less."""
 
 ENCODER_VARIANCE = 1 / 6
-"""Of the encoder's rounding, as a slot's real part has it. Coefficients are off by 1/12, but those of real
+"""Variance of the encoder's rounding in a slot's real part. Coefficients are off by 1/12, but those of real
 slots mirror each other, and so do their errors: the imaginary part has none, and the real part all."""
 
 LARGEST = 21
@@ -82,8 +82,8 @@ def switching_noise(parameters: ParameterSet, primes: int, *, centred: bool = Tr
 
 
 def digit_ratios(parameters: ParameterSet, primes: int) -> list[float]:
-    """Of each digit's modulus, with so many data primes left, to the special primes' product P that divides
-    it."""
+    """Ratio of each digit's modulus, with this many data primes left, to the special primes' product P that
+    divides it."""
     special = math.prod(parameters.special_primes)
     assert parameters.special_primes, "no key switching without a special prime"
     data, step = parameters.data_primes[:primes], parameters.digit_primes
@@ -91,7 +91,7 @@ def digit_ratios(parameters: ParameterSet, primes: int) -> list[float]:
 
 
 def special_ratio(parameters: ParameterSet, primes: int) -> float:
-    """Of all digits: sqrt(sum (D_j / P)^2)."""
+    """The root of the sum of all squared ratios: sqrt(sum (D_j / P)^2)."""
     return math.hypot(*digit_ratios(parameters, primes))
 
 

@@ -29,7 +29,7 @@ SECURITY_BOUNDS: dict[str, dict[int, int]] = {
 """Standard -> ring degree n -> the largest log2(product of all primes)."""
 
 MOST_SLOTS = max(max(bounds) for bounds in SECURITY_BOUNDS.values()) // 2
-"""Of any set: no model has more features or classes."""
+"""The most slots of any set: no model has more features or classes."""
 
 MAX_LOG2_SCALE = 60
 """Devices encrypt at scales of 2^1 to 2^60, and at no larger one than the data primes have room for."""

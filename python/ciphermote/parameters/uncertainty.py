@@ -33,7 +33,7 @@ from ciphermote.parameters.noise import (
 )
 
 Coefficients = tuple[float, ...]
-"""Of a polynomial, from the constant one up."""
+"""Coefficients of a polynomial, from the constant one up."""
 
 DEVIATIONS = 4.0
 """A stated error is this many standard deviations of a Gaussian."""
@@ -43,7 +43,7 @@ TAIL = 0.3
 large. Then at most one value in 1,400 is off by more, and under a secret key, where r is 0, one in 16,000."""
 
 MOST_COEFFICIENTS = 128
-"""Of one polynomial; above, the largest variance stands for all."""
+"""The most coefficients of one polynomial; beyond, the largest variance stands for all."""
 
 _MOST_SHARE = 2.2
 _GRID_POINTS = 4097
@@ -75,37 +75,38 @@ class Uncertainty:
 
     @classmethod
     def fresh(cls, parameters: ParameterSet, key: Key, scale: float) -> Uncertainty:
-        """Of encryption, and of rounding to coefficients."""
+        """The error of encryption and of rounding to coefficients."""
         noise = cls.of(encryption_noise(parameters.n, key), parameters.n, scale)
         return noise.plus_noise(cls.encoding(parameters, scale))
 
     @classmethod
     def rescaling(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
-        """Of rescaling to this scale."""
+        """The error of rescaling to this scale."""
         return cls.of(rounding_noise(parameters.n), parameters.n, scale)
 
     @classmethod
     def switching(
         cls, parameters: ParameterSet, primes: int, scale: float, *, centred: bool = True
     ) -> Uncertainty:
-        """Of key switching: a rotation, a relinearization (at the product's scale), a change of key."""
+        """The error of key switching: a rotation, a relinearization (at the product's scale), a change of
+        key."""
         return cls.of(switching_noise(parameters, primes, centred=centred), parameters.n, scale)
 
     @classmethod
     def encoding(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
-        """Of numbers, each slot its own, that are encoded at this scale."""
+        """The error of encoding numbers at this scale, one for each slot."""
         return cls((0.0,), rounding=cls.of(Noise(ENCODER_VARIANCE), parameters.n, scale).variance)
 
     @classmethod
     def of_constant(cls, scale: float) -> Uncertainty:
-        """Of one number for all slots that is encoded at this scale: in a single coefficient."""
+        """The error of encoding one number for all slots at this scale: in a single coefficient."""
         return cls((0.0,), bias=1 / 2 / scale)
 
     @classmethod
     def of_weights(
         cls, parameters: ParameterSet, scale: float, largest: float, terms: int = 1
     ) -> Uncertainty:
-        """Of the rounding of so many weights that are encoded at this scale, on values up to largest. The
+        """The error of rounding this many weights at this scale, on values up to largest. The
         same weights are rounded the same way each time."""
         (variance,) = cls.encoding(parameters, scale).rounding
         return cls((0.0,), bias=DEVIATIONS * math.sqrt(terms * variance) * largest)
@@ -160,7 +161,7 @@ class Uncertainty:
         return found + self.bias
 
     def times(self, factor: float) -> Uncertainty:
-        """Of each value times a number."""
+        """The error of each value times a number."""
         square = factor**2
         return Uncertainty(
             tuple(each * square for each in self.variance),
@@ -171,7 +172,7 @@ class Uncertainty:
         )
 
     def moved(self, number: float) -> Uncertainty:
-        """Of each value plus a number."""
+        """The error of each value plus a number."""
         if not self.is_curve:
             return self
         return replace(self, values=(self.values[0] + number, *self.values[1:]))
@@ -191,8 +192,8 @@ class Uncertainty:
         )
 
     def plus(self, other: Uncertainty, *, independent: bool) -> Uncertainty:
-        """Of a sum of two values. What is not known to be independent may be one and the same error, and adds
-        up."""
+        """The error of a sum of two values. What is not known to be independent may be one and the same
+        error, and adds up."""
         if not independent:
             return _added_up(self.worst, other.worst)
         if not self.is_curve and not other.is_curve:
@@ -203,7 +204,7 @@ class Uncertainty:
         return self.worst.plus_noise(other.worst)
 
     def repeated(self, count: int) -> Uncertainty:
-        """Of the sum of so many values whose noise is independent, and which are rounded alike."""
+        """The error of a sum of values with independent noise that are rounded alike."""
         worst = self.worst
         (variance,), (spread,), (rounding,) = worst.variance, worst.spread, worst.rounding
         return Uncertainty(
@@ -213,7 +214,7 @@ class Uncertainty:
     def through(
         self, function: Sequence[float], largest: float, own: Uncertainty | None = None
     ) -> Uncertainty | None:
-        """Of a polynomial of each value, of values up to largest, which itself adds the error own: a curve
+        """The error of a polynomial of each value up to largest, which itself adds the error own: a curve
         whose polynomials are in the value. None if that is beyond all floats."""
         x = np.array(self.values if self.is_curve else (0.0, largest))
         slope, bend = (_composed(polynomial.polyder(function, order), x) for order in (1, 2))

@@ -34,8 +34,8 @@ class Page(Answer, Generic[Item]):
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], key: str, *, is_last: bool | None = None) -> Self:
-        """Of rows as the database gives them; key: the field that "after" counts by. is_last: None: only an
-        empty page is."""
+        """A page of rows as the database gives them; key: the field that "after" counts by. is_last: None:
+        only an empty page is."""
         last = not rows if is_last is None else is_last
         return cls.model_validate({"items": list(rows), "next": None if last else str(rows[-1][key])})
 

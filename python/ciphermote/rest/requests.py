@@ -29,7 +29,7 @@ from ciphermote.parameters.files import parameters_from_dict
 
 NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-"""Of tenants, fleets and streams: letters, digits and hyphens."""
+"""A name of a tenant, fleet or stream: lowercase letters, digits and hyphens."""
 ID_PATTERN = r"^[0-9a-f]{16}$"
 KeyId = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 PATTERNS = {
