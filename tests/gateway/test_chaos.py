@@ -66,7 +66,7 @@ def test_a_worker_outlives_a_job_that_it_cannot_compute(
 ) -> None:
     gateway = Gateway(Settings(tmp_path / "data"))
     tenant = gateway.registry.tenant("home")
-    definition = CompactFleet(set="a16", key_id="0" * 15 + "1", positions=[(0, 8)])
+    definition = CompactFleet(set="a16", key_id="0" * 15 + "1", positions=[[0, 8]])
     gateway.registry.put_fleet(tenant, "meters", definition)
     fleet = gateway.registry.fleet(tenant, "meters")
     number = gateway.jobs.add(fleet, JobRequest(spec=JobSpec()))

@@ -166,14 +166,16 @@ def test_devices_are_watched_and_stopped(server: Server, keys: Path, tmp_path: P
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert lines[0]["windows"] == 1 and lines[1]["time"] > lines[0]["time"]
-    assert "quarantined" in run("devices", keys, "--quarantine", 1, *fleet)
+    assert "is quarantined" in run("device", "quarantine", keys, 1, *fleet)
+    assert "quarantined" in run("device", "list", keys, *fleet)
     run("compute", keys, "sum", "-o", tmp_path / "results", *fleet)
-    assert "0 of 0" in run("jobs", keys, *fleet)
-    assert "active" in run("devices", keys, "--activate", 1, *fleet)
+    assert "0 of 0" in run("job", "list", keys, *fleet)
+    assert "is active" in run("device", "activate", keys, 1, *fleet)
     job = json.loads(next((tmp_path / "results").glob("*.json")).read_text())["job"]["id"]
-    assert "anew" in run("jobs", keys, "--replay", job, *fleet)
-    assert "done" in run("jobs", keys, "--cancel", job, *fleet, code=1)
-    assert "revoked" in run("devices", keys, "--revoke", 1, *fleet)
+    assert "anew" in run("job", "replay", keys, job, *fleet)
+    assert "done" in run("job", "cancel", keys, job, *fleet, code=1)
+    assert "is revoked" in run("device", "revoke", keys, 1, *fleet)
+    assert "revoked" in run("device", "list", keys, *fleet)
     with opened(tmp_path, "d1") as device:
         device.put([2.0])
         assert device.deliver() == 1
@@ -200,11 +202,18 @@ def test_the_steps_and_examples_of_the_help_run(
 
     ran = 0
     call("ciphermote compact keygen fleet.key --set b")
-    commands = ("attach", "watch", "devices", "retention", "compute", "jobs")
-    for command in ("", *commands, "stream add", "stream list", "stream end", "fetch", "decrypt"):
+    commands = ("attach", "watch", "retention", "compute", "stream add", "stream list", "stream end", "fetch")
+    devices = tuple(f"device {verb}" for verb in ("list", "quarantine", "activate"))
+    jobs = ("job list", "job replay")
+    for command in ("", *commands, *jobs, "decrypt", *devices, "device revoke"):
         found = steps(*command.split())
         assert found, command
         for step in found:
+            if command == "job replay":
+                job = max(
+                    json.loads(path.read_text())["job"]["id"] for path in Path("results").glob("*.json")
+                )
+                step = re.sub("1$", str(job), step)
             call(re.sub("watch keys$", "watch keys --once", step).replace("8443", str(server.port)))
             ran += 1
         if command == "":
@@ -233,7 +242,7 @@ def test_a_stream_is_fetched_and_drawn(server: Server, keys: Path, tmp_path: Pat
     run("stream", "end", keys, "ticks", *fleet)
     assert "ticks" not in run("stream", "list", keys, *fleet)
     number = max(int(path.stem.rpartition("-job")[2]) for path in results.glob("*.json"))
-    run("jobs", keys, "--replay", number, *fleet)
+    run("job", "replay", keys, number, *fleet)
     time.sleep(1)
     again = ("-o", tmp_path / "again", *fleet)
     run("fetch", keys, "--stream", "ticks", *again)
@@ -268,7 +277,7 @@ def test_what_does_not_count_is_said(server: Server, keys: Path, tmp_path: Path,
     assert "1 window of 1 device did not count" in said and "at most 2 of a device count" in said
     assert said.rstrip().endswith("device 8, window 2.")
     assert noted("--per-device", 4) == "", "all count"
-    run("devices", keys, "--quarantine", 8, *fleet)
+    run("device", "quarantine", keys, 8, *fleet)
     said = noted("--per-device", 4)
     assert "for none counts of a device in quarantine: device 8, windows 0-2." in said
     with Attachment.load(keys, "partial").client() as client:
@@ -317,7 +326,12 @@ def test_tables_say_whose_times_they_show(server: Server, keys: Path, run: Run) 
     fleet = ("--fleet", "timed")
     attached(server, keys, "timed")
     run("stream", "add", keys, "hourly", "sum", "--every", 3600, *fleet)
-    for command in (("jobs", keys), ("stream", "list", keys), ("devices", keys), ("watch", keys, "--once")):
+    for command in (
+        ("job", "list", keys),
+        ("stream", "list", keys),
+        ("device", "list", keys),
+        ("watch", keys, "--once"),
+    ):
         assert "local time" in run(*command, *fleet), command
 
 

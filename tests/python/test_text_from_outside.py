@@ -191,6 +191,7 @@ def doubled(text: str | bytes, name: str) -> bytes:
 def result_json() -> bytes:
     job = {"id": 1, "stream": None, "spec": {"kind": "sum"}, "begins": 0, "ends": 1, "replay": 0}
     job |= {"state": "done", "done": 0, "total": 0, "error": None, "result": None}
+    job |= {"tries": 1, "created": 0.0, "finished": 1.0}
     head = {"format": "ciphermote-result", "version": 1, "fleet": "f", "gateway": "https://g"}
     return json.dumps(head | {"definition": {}, "job": job, "contributors": [], "parts": []}).encode()
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -62,6 +62,18 @@ stream = typer.Typer(
     help="Computations that the gateway makes for each interval, such as an hour.",
 )
 owner.add_typer(stream, name="stream")
+device = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="The fleet's devices: list them, or stop one."
+)
+owner.add_typer(device, name="device")
+job = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The fleet's computations: list them, cancel one or run one again.",
+)
+owner.add_typer(job, name="job")
+DeviceArgument = Annotated[int, typer.Argument(metavar="DEVICE", min=0, help="The device's number.")]
+JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's number.")]
 
 
 class KindName(StrEnum):
@@ -370,39 +382,20 @@ def _progress_table(found: Progress, rate: float | None) -> Table:
     return table
 
 
-@owner.command()
-def devices(
-    keys: KeysArgument,
-    revoke: Annotated[
-        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing more from it, for good.")
-    ] = None,
-    quarantine: Annotated[
-        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing from it, until it is activated.")
-    ] = None,
-    activate: Annotated[
-        int | None, typer.Option(metavar="DEVICE", min=0, help="Take from it again what was quarantined.")
-    ] = None,
-    fleet: FleetOption = None,
-) -> None:
-    """List the fleet's devices, or stop one: revoke a device that was lost.
+@device.command(name="list")
+def list_devices(keys: KeysArgument, fleet: FleetOption = None) -> None:
+    """List the fleet's devices.
 
-    **In:** keys that are attached. **Out:** a table, as the gateway has it. Jobs leave out a device that was
-    quarantined when they were made; what a revoked one had sent still counts, unless it is quarantined too.
+    **In:** keys that are attached. **Out:** a table, as the gateway has it.
 
     Example:
 
-        ciphermote owner devices keys
+        ciphermote owner device list keys
     """
     attachment = _attachment(keys, fleet)
     from ciphermote.fleet.reading import time_text
 
     with attachment.client() as client:
-        if revoke is not None:
-            client.set_device_state(attachment.fleet, revoke, "revoke")
-        if quarantine is not None:
-            client.set_device_state(attachment.fleet, quarantine, "quarantine")
-        if activate is not None:
-            client.set_device_state(attachment.fleet, activate, "activate")
         found = list(client.devices(attachment.fleet))
     table = Table("device", "epoch", "state", "windows", "heard last, local time")
     for each in found:
@@ -412,6 +405,57 @@ def devices(
             state += ", quarantined"
         add_row(table, str(each.number), str(each.epoch), state, f"{each.windows:,}", last)
     Console().print(table)
+
+
+@device.command()
+def quarantine(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
+    """Accept nothing from a device until it is activated again.
+
+    **In:** keys that are attached. **Out:** a sentence. Jobs that are made from now on leave out its windows.
+
+    Example:
+
+        ciphermote owner device quarantine keys 7
+    """
+    _set_state(keys, fleet, number, "quarantine")
+    say(f"Device {number} is quarantined: its frames are refused, and new jobs leave out its windows.")
+
+
+@device.command()
+def activate(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
+    """Accept frames from a quarantined device again.
+
+    **In:** keys that are attached. **Out:** a sentence.
+
+    Example:
+
+        ciphermote owner device activate keys 7
+    """
+    _set_state(keys, fleet, number, "activate")
+    say(f"Device {number} is active: its frames are accepted, and its windows count again.")
+
+
+@device.command()
+def revoke(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
+    """Stop a device for good, for instance one that was lost.
+
+    **In:** keys that are attached. **Out:** a sentence. Windows that it has sent still count, unless it is
+    quarantined too. `owner enroll` gives the device new keys if it is found.
+
+    Example:
+
+        ciphermote owner device revoke keys 7
+    """
+    _set_state(keys, fleet, number, "revoke")
+    say(f"Device {number} is revoked: its frames and its token are refused for good.")
+
+
+def _set_state(
+    keys: Path, fleet: str | None, number: int, action: Literal["revoke", "quarantine", "activate"]
+) -> None:
+    attachment = _attachment(keys, fleet)
+    with attachment.client() as client:
+        client.set_device_state(attachment.fleet, number, action)
 
 
 @owner.command()
@@ -502,46 +546,78 @@ def compute(
         _fetch(attachment, client, [job], output)
 
 
-@owner.command()
-def jobs(
-    keys: KeysArgument,
-    cancel: Annotated[int | None, typer.Option(metavar="JOB", min=0, help="Compute it no further.")] = None,
-    retry: Annotated[
-        int | None, typer.Option(metavar="JOB", min=0, help="Try one again that failed or was cancelled.")
-    ] = None,
-    replay: Annotated[
-        int | None, typer.Option(metavar="JOB", min=0, help="Compute it anew, with what came since.")
-    ] = None,
-    fleet: FleetOption = None,
-) -> None:
-    """List the fleet's computations, or change one.
+@job.command(name="list")
+def list_jobs(keys: KeysArgument, fleet: FleetOption = None) -> None:
+    """List the fleet's computations.
 
     **In:** keys that are attached. **Out:** a table, with the reason where one failed.
 
     Example:
 
-        ciphermote owner jobs keys
+        ciphermote owner job list keys
     """
     attachment = _attachment(keys, fleet)
     from ciphermote.fleet.reading import interval_text
 
     with attachment.client() as client:
-        if cancel is not None:
-            client.change_job(attachment.fleet, cancel, "cancel")
-        if retry is not None:
-            client.change_job(attachment.fleet, retry, "retry")
-        if replay is not None:
-            number = client.change_job(attachment.fleet, replay, "replay")
-            say(f"Job {number} computes job {replay} anew.")
         found = list(client.jobs(attachment.fleet))
     table = Table("job", "stream", "kind", "interval, local time", "state", "windows", "")
-    for job in found:
-        interval = interval_text(job.begins, job.ends)
-        windows = f"{job.done:,} of {job.total:,}"
-        add_row(
-            *(table, str(job.id), job.stream or "", job.kind, interval, job.state, windows, job.error or "")
-        )
+    for each in found:
+        interval = interval_text(each.begins, each.ends)
+        windows = f"{each.done:,} of {each.total:,}"
+        of = str(each.id), each.stream or "", each.kind, interval, each.state, windows, each.error or ""
+        add_row(table, *of)
     Console().print(table)
+
+
+@job.command()
+def cancel(keys: KeysArgument, number: JobArgument, fleet: FleetOption = None) -> None:
+    """Stop a job that is queued or running.
+
+    **In:** keys that are attached. **Out:** a sentence.
+
+    Example:
+
+        ciphermote owner job cancel keys 1
+    """
+    _change_job(keys, fleet, number, "cancel")
+    say(f"Job {number} is cancelled.")
+
+
+@job.command()
+def retry(keys: KeysArgument, number: JobArgument, fleet: FleetOption = None) -> None:
+    """Run a job again that failed or was cancelled, over the same windows.
+
+    **In:** keys that are attached. **Out:** a sentence.
+
+    Example:
+
+        ciphermote owner job retry keys 1
+    """
+    _change_job(keys, fleet, number, "retry")
+    say(f"Job {number} is queued again.")
+
+
+@job.command()
+def replay(keys: KeysArgument, number: JobArgument, fleet: FleetOption = None) -> None:
+    """Compute a job anew, with the windows that came since.
+
+    **In:** keys that are attached. **Out:** a sentence with the number of the new job.
+
+    Example:
+
+        ciphermote owner job replay keys 1
+    """
+    say(f"Job {_change_job(keys, fleet, number, 'replay')} computes job {number} anew.")
+
+
+def _change_job(
+    keys: Path, fleet: str | None, number: int, action: Literal["cancel", "retry", "replay"]
+) -> int:
+    """The number of the job that goes on."""
+    attachment = _attachment(keys, fleet)
+    with attachment.client() as client:
+        return client.change_job(attachment.fleet, number, action)
 
 
 @stream.command()
@@ -698,7 +774,7 @@ def _fetch(attachment: Attachment, client: GatewayClient, jobs: list[int], folde
         note(
             f"{whose}: no window from that time and those devices was complete when the job was created. See "
             "what has arrived (`ciphermote owner watch`), and replay the job to count it (`ciphermote owner "
-            "jobs --replay`)."
+            "job replay`)."
         )
 
 

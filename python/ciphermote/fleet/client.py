@@ -234,13 +234,26 @@ class GatewayClient:
     # --- computations ---------------------------------------------------------------------------------------
 
     def add_job(
-        self, fleet: str, computation: Computation, *, begins: float | None = None, ends: float | None = None
+        self,
+        fleet: str,
+        computation: Computation,
+        *,
+        begins: float | None = None,
+        ends: float | None = None,
+        idempotency_key: str | None = None,
     ) -> int:
-        """Have a computation made over the windows measured from begins to before ends that are there now.
-        Its number."""
+        """Run a computation over the windows received so far that were measured from begins to before ends.
+        Its number.
+
+        idempotency_key: 8 to 64 letters, digits, hyphens and underscores that name this request. After an
+        error that leaves open whether the gateway heard it, the same call with the same key makes no second
+        job.
+        """
         body = {"spec": computation.fields(), "begins": begins, "ends": ends}
         given = {name: value for name, value in body.items() if value is not None}
-        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/jobs", Created, json=given).id
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        path = f"/v1/fleets/{_name(fleet)}/jobs"
+        return self._ask("POST", path, Created, json=given, headers=headers).id
 
     def jobs(self, fleet: str, after: int = 0) -> Iterator[JobView]:
         """Jobs with numbers above `after`, with summaries of their specs."""

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
@@ -88,6 +88,14 @@ _Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}")]
 _After = Annotated[int, Ascii, Query(ge=-1, le=2**62)]
 _Skip = Annotated[int, Ascii, Query(ge=0, le=2**40)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[A-Za-z0-9_-]{8,64}$",
+        description="Names the request, so that sending it again within a day makes nothing twice",
+    ),
+]
 
 
 class _DeviceAction(StringConvertor):
@@ -472,9 +480,18 @@ def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "")
 
 
 @owners.post("/fleets/{fleet}/streams", status_code=201)
-def add_stream(gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest) -> Created:
+def add_stream(
+    gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest, key: IdempotencyKey = None
+) -> Created:
     """Have a computation made for each interval from now on."""
-    return Created(id=gateway.jobs.add_stream(fleet, stream))
+    made, _ = gateway.idempotency.once(
+        fleet.tenant,
+        key,
+        f"streams of fleet {fleet.id}",
+        stream,
+        lambda: str(gateway.jobs.add_stream(fleet, stream)),
+    )
+    return Created(id=int(made))
 
 
 @owners.delete("/fleets/{fleet}/streams/{name}", status_code=204)
@@ -491,9 +508,12 @@ def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> JobL
 
 
 @owners.post("/fleets/{fleet}/jobs", status_code=201)
-def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> Created:
+def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest, key: IdempotencyKey = None) -> Created:
     """Run a computation over the windows received so far."""
-    return Created(id=gateway.jobs.add(fleet, job))
+    made, _ = gateway.idempotency.once(
+        fleet.tenant, key, f"jobs of fleet {fleet.id}", job, lambda: str(gateway.jobs.add(fleet, job))
+    )
+    return Created(id=int(made))
 
 
 @owners.get("/fleets/{fleet}/jobs/{job}")
@@ -557,22 +577,44 @@ def list_tokens(
 
 
 @owners.post("/tokens", status_code=201)
-def make_token(request: Request, gateway: TheGateway, owner: Owner, asked: TokenRequest) -> TokenSecret:
+def make_token(
+    request: Request,
+    gateway: TheGateway,
+    owner: Owner,
+    asked: TokenRequest,
+    key: IdempotencyKey = None,
+) -> TokenSecret:
     """A new token of the tenant. It is shown this once. A device's older tokens hold until they are
     revoked."""
+    assert owner.tenant is not None
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
     details = asked.model_dump(exclude_none=True)
-    with gateway.audit.recording(actor_of(request, owner), "token create", details):
-        token = gateway.access.make(
-            asked.scope,
-            tenant=owner.tenant,
-            fleet=fleet,
-            device=asked.device,
-            note=asked.note,
-            expires=asked.expires,
+    secrets: list[str] = []
+
+    def make() -> str:
+        with gateway.audit.recording(actor_of(request, owner), "token create", details):
+            secrets.append(
+                gateway.access.make(
+                    asked.scope,
+                    tenant=owner.tenant,
+                    fleet=fleet,
+                    device=asked.device,
+                    note=asked.note,
+                    expires=asked.expires,
+                )
+            )
+            identifier = details["token"] = secrets[0].split("_")[1]
+        return identifier
+
+    identifier, is_new = gateway.idempotency.once(owner.tenant, key, "tokens", asked, make)
+    if not is_new:
+        raise Refusal(
+            409,
+            "shown-once",
+            f"This Idempotency-Key has made token {identifier}, and a token is shown only once. If its "
+            "answer was lost, revoke it and ask for another with a new key.",
         )
-        details["token"] = token.split("_")[1]
-    return TokenSecret(token=token)
+    return TokenSecret(token=secrets[0])
 
 
 @owners.delete("/tokens/{identifier}", status_code=204)

@@ -28,6 +28,7 @@ from ciphermote.gateway.gateway_files import (
     SEGMENTS,
     WRAP_KEY_FILE,
 )
+from ciphermote.gateway.idempotency import Idempotency
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
@@ -81,6 +82,7 @@ class Gateway:
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
         self.objects = Objects(folder / OBJECTS)
         self.access = Access(self.database)
+        self.idempotency = Idempotency(self.database)
         self.intake = Intake(
             self.database,
             folder / SEGMENTS,
