@@ -15,7 +15,7 @@ from ciphermote.base.files import write_atomically
 from ciphermote.formats.frames import FrameReader, FrameSet
 from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.provisioning import Provision, to_c_header
-from ciphermote.parameters import ParameterSet, by_name
+from ciphermote.parameters import BFV, ParameterSet, by_name
 from ciphermote.parameters.native import core_params
 from images import FIRMWARE, PARAMETERS
 from machine import Counts, Machine, MachineError, build_simulator
@@ -187,7 +187,7 @@ def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> l
         machine.run_to("main")
         machine.write(machine.address("mask"), first_mask.to_bytes(2, "little"))
         run_regions(machine, count + 1, (count + 1) * UNO_CYCLES)
-        sets = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text).sets
+        sets = FrameReader(PARAMETERS, KEY_ID, scheme=BFV(PLAIN_MODULUS)).feed(machine.text).sets
         return sets[:count]
 
 

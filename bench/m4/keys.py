@@ -17,7 +17,7 @@ from ciphermote.formats.device_results import device_frames
 from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.ntt_roots import c_root_tables
 from ciphermote.owner.provisioning import Provision, to_c_header
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import BFV, ParameterSet
 from ciphermote.parameters.bounds import DEFAULT_READINGS
 from ciphermote.parameters.native import core_params
 from configurations import PLAIN_MODULUS
@@ -93,8 +93,7 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
             params, public, KEY_ID, integers, PLAIN_MODULUS, _BATCH, 16, True, "seal"
         ),
         parameters,
-        scheme=sb.Scheme.BFV,
-        plain_modulus=PLAIN_MODULUS,
+        scheme=BFV(PLAIN_MODULUS),
     )
     ckks = sb.read_ciphertext(
         device.encrypt_asymmetric(params, public, KEY_ID, reals, LOG2_SCALE, 31, False, 0, "seal"), parameters

@@ -26,7 +26,7 @@ from ciphermote.formats.frames import read_sets
 from ciphermote.formats.key_directory import GALOIS_FILE
 from ciphermote.owner import provisioning as provision
 from ciphermote.owner.key_store import KeyStore
-from ciphermote.parameters import ParameterSet, by_name
+from ciphermote.parameters import BFV, ParameterSet, Scheme, by_name
 from link import DeviceLink, DeviceReport
 from local_devices import QemuDevice
 from numpy.typing import NDArray
@@ -140,7 +140,7 @@ def build_cycle_model(root: Path) -> Path:
 
 
 def _sides(network: Network, integers: IntegerNetwork, x: NDArray[np.float64]) -> dict[str, _Side]:
-    exact = plan_rounds(integers.layers, PARAMETERS, bound=integers.limit, plain_modulus=PLAIN_MODULUS)
+    exact = plan_rounds(integers.layers, PARAMETERS, bound=integers.limit, scheme=BFV(PLAIN_MODULUS))
     real = plan_rounds(network.layers, PARAMETERS, bound=network.cap, log2_scale=LOG2_SCALE)
     return {
         "bfv": _Side(integers.inputs(x), integers.scores(x).argmax(axis=1), exact),
@@ -178,18 +178,18 @@ def run(console: Console | None = None) -> Outcome:
         elf = flash_device(root, work, store, header, network.cap)
         plugin = build_cycle_model(root)
 
-    for scheme, side in sides.items():
-        modulus = side.rounds.plain_modulus
-        keys = galois_keys_for_bfv(galois_keys, PARAMETERS, modulus) if modulus else galois_keys
-        counts = work / f"{scheme}.csv"
+    for name, side in sides.items():
+        scheme = side.rounds.scheme
+        keys = galois_keys_for_bfv(galois_keys, PARAMETERS, scheme) if scheme.is_bfv else galois_keys
+        counts = work / f"{name}.csv"
         ciphertexts = -(-len(side.inputs) // side.rounds.blocks)
         sent: list[int] = []
         returned: list[int] = []
         with (
             stage.step(
-                f"{scheme.upper()}: device and engine take turns", ciphertexts * len(side.rounds.plans)
+                f"{name.upper()}: device and engine take turns", ciphertexts * len(side.rounds.plans)
             ) as done,
-            open_engine(PARAMETERS, galois_keys=keys, plain_modulus=modulus) as engine,
+            open_engine(PARAMETERS, galois_keys=keys, scheme=scheme) as engine,
             QemuDevice(elf, elf.parent, plugin=f"{plugin},out={counts}") as device,
         ):
 
@@ -199,20 +199,20 @@ def run(console: Console | None = None) -> Outcome:
                 sent: list[int] = sent,
                 returned: list[int] = returned,
                 done: Callable[[], None] = done,
-                modulus: int = modulus,
+                scheme: Scheme = scheme,
             ) -> None:
                 sent.append(len(frames))
                 returned.append(len(result))
                 if not outcome.sample_residues.size:
-                    found = read_sets([frames], PARAMETERS, store.key_id, plain_modulus=modulus)
+                    found = read_sets([frames], PARAMETERS, store.key_id, scheme=scheme)
                     outcome.sample_residues = found[0].residues[0, 0]
                 done()
 
             classes = infer(
-                device, elf.parent, engine, side.rounds, store.key_id, scheme, side.inputs, exchanged
+                device, elf.parent, engine, side.rounds, store.key_id, name, side.inputs, exchanged
             )
             figures = device.report()
-        outcome.schemes[scheme] = SchemeOutcome(
+        outcome.schemes[name] = SchemeOutcome(
             classes,
             side.plain,
             side.rounds.blocks,

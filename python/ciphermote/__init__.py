@@ -8,7 +8,8 @@ Real numbers (CKKS), with some noise, and integers (BFV), exact modulo t:
     >>> total = ciphermote.compute(ciphermote.Sum(), days)
     >>> print(owner.decrypt(total)[:2].round(1))
     [ 42.3 -53.5]
-    >>> counts = [ciphermote.encrypt(x, owner.public_key, plain_modulus=40961) for x in ([3, 5], [4, 6])]
+    >>> bfv = ciphermote.BFV(40961)
+    >>> counts = [ciphermote.encrypt(x, owner.public_key, scheme=bfv) for x in ([3, 5], [4, 6])]
     >>> total = ciphermote.compute(ciphermote.Sum(), counts)
     >>> print(owner.decrypt(total, places="slots")[:2])
     [ 7 11]
@@ -20,6 +21,7 @@ SecretKey       Owner.secret_key: encrypts (half the bytes) and decrypts
 PublicKey       Owner.public_key: encrypts
 EvaluationKeys  Owner.evaluation_keys: what rotations and products take; public
 encrypt         numbers to a Ciphertext, as a device does
+CKKS, BFV       the schemes, each a Scheme: real numbers; BFV(t), integers modulo t
 Ciphertext      what encrypt and every operation give; reads and writes frames and SEAL's bytes
 Evaluator       computes on ciphertexts: any operation, without any secret
 Matrix          for Evaluator.matmul
@@ -72,9 +74,11 @@ if TYPE_CHECKING:
     from ciphermote.owner.encryption import PublicKey, encrypt
     from ciphermote.owner.keys import SecretKey
     from ciphermote.owner.owner import Owner
-    from ciphermote.parameters import ParameterSet
+    from ciphermote.parameters import BFV, CKKS, ParameterSet, Scheme
 
 __all__ = [
+    "BFV",
+    "CKKS",
     "Ciphertext",
     "Constant",
     "Decrypted",
@@ -96,6 +100,7 @@ __all__ = [
     "Program",
     "PublicKey",
     "ReplayError",
+    "Scheme",
     "SecretKey",
     "Step",
     "Sum",
@@ -120,7 +125,7 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
         "evaluate.linear_model": ("LinearModel",),
         "owner.keys": ("SecretKey",),
         "owner.owner": ("Owner",),
-        "parameters": ("ParameterSet",),
+        "parameters": ("BFV", "CKKS", "ParameterSet", "Scheme"),
         "evaluate.program": ("Constant", "Program", "Step"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

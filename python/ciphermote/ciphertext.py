@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ciphermote import _evaluator as native
-from ciphermote.base.arguments import Bytes, array, check_bytes, instance, modulus
+from ciphermote.base.arguments import Bytes, array, check_bytes, instance
 from ciphermote.base.errors import EngineError, FrameError, ParameterError
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.formats.declaration import split_view
@@ -23,11 +23,12 @@ from ciphermote.formats.frames import read_stated_set, source_of, stated_header,
 from ciphermote.formats.framing import are_frames
 from ciphermote.formats.labels import check_key, other_scheme
 from ciphermote.formats.residues import expand_second
-from ciphermote.formats.seal import Scheme, SealCiphertext, read_as_labelled, write_ciphertext
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.formats.seal import SealCiphertext, read_as_labelled, write_ciphertext
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
 from ciphermote.parameters.native import context_of, core_params
 from ciphermote.parameters.noise import Key
+from ciphermote.parameters.schemes import checked_scheme
 from ciphermote.parameters.uncertainty import Uncertainty
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
@@ -49,18 +50,18 @@ class Ciphertext:
     encrypt and compute give it, compute and decrypt take it. from_frames, from_seal and from_bytes read it;
     to_frames (of what was encrypted here, or read from frames) and to_seal write it. It pickles as those
     bytes.
-    parameters: its set. plain_modulus: BFV's t, or 0 for CKKS. model_id: of the model whose scores it holds
+    parameters: its set. scheme: CKKS or BFV(t). model_id: of the model whose scores it holds
     (LinearModel.id), or None.
     ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
     MismatchError for two keys.
     """
 
-    __slots__ = ("_frames", "_key_id", "_knowledge", "_native", "model_id", "parameters", "plain_modulus")
+    __slots__ = ("_frames", "_key_id", "_knowledge", "_native", "model_id", "parameters", "scheme")
 
     def __init__(
         self,
         parameters: ParameterSet,
-        plain_modulus: int,
+        scheme: Scheme,
         key_id: int | None,
         content: native.Ciphertext,
         known: Known | Knowledge = UNKNOWN,
@@ -69,7 +70,7 @@ class Ciphertext:
     ) -> None:
         """The readers and encrypt make them."""
         self.parameters = parameters
-        self.plain_modulus = plain_modulus
+        self.scheme = scheme
         self._key_id = key_id
         self._native = content
         self._knowledge = known if isinstance(known, Knowledge) else Knowledge.of(known)
@@ -81,7 +82,7 @@ class Ciphertext:
         cls,
         data: Bytes,
         parameters: ParameterSet | None = None,
-        plain_modulus: int | None = None,
+        scheme: Scheme | None = None,
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
@@ -91,50 +92,51 @@ class Ciphertext:
         """
         check_bytes(data, "The ciphertext")
         if are_frames(data):
-            return cls.from_frames(data, parameters, plain_modulus)
-        return cls.from_seal(data, parameters, plain_modulus, sizes=sizes)
+            return cls.from_frames(data, parameters, scheme)
+        return cls.from_seal(data, parameters, scheme, sizes=sizes)
 
     @classmethod
     def from_seal(
         cls,
         data: Bytes,
         parameters: ParameterSet | None = None,
-        plain_modulus: int | None = None,
+        scheme: Scheme | None = None,
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
         """From SEAL's bytes, with a label or without.
 
-        parameters: None: the built-in set that the label names. plain_modulus: BFV's t, or 0 for CKKS; None:
-        what the label says, and CKKS without one. sizes: how many polynomials it may have. FrameError,
+        parameters: None: the built-in set that the label names. scheme: None: what the label
+        says, and CKKS without one. sizes: how many polynomials it may have. FrameError,
         MismatchError; ParameterError if nothing names the set.
         """
         check_bytes(data, "The ciphertext")
         if parameters is not None:
             instance(parameters, ParameterSet, "parameters", A_SET)
-        t = None if plain_modulus is None else modulus(plain_modulus)
-        return cls.of_seal(read_as_labelled(data, parameters, t, sizes=sizes))
+        if scheme is not None:
+            checked_scheme(scheme)
+        return cls.of_seal(read_as_labelled(data, parameters, scheme, sizes=sizes))
 
     @classmethod
     def from_frames(
-        cls, data: Bytes, parameters: ParameterSet | None = None, plain_modulus: int | None = None
+        cls, data: Bytes, parameters: ParameterSet | None = None, scheme: Scheme | None = None
     ) -> Ciphertext:
         """From the frames of one ciphertext, in any order, behind their declaration if they have one.
 
-        parameters: None: the built-in set that the frames name. plain_modulus: BFV's t, or 0 for CKKS; None:
-        what the frames say. FrameError, which says what is wrong; MismatchError for another plain modulus.
+        parameters: None: the built-in set that the frames name. scheme: None: what the frames
+        say. FrameError, which says what is wrong; MismatchError for another scheme.
         """
         check_bytes(data, "The frames")
         if not are_frames(data):
             raise FrameError("These bytes are no frames: give what a device sent, or encrypt gave.")
         of = stated_parameters(data) if parameters is None else parameters
         instance(of, ParameterSet, "parameters", A_SET)
-        wanted = stated_header(data, of).plain_modulus if plain_modulus is None else modulus(plain_modulus)
+        stated = stated_header(data, of).scheme or CKKS  # a public key's frames are refused below
+        wanted = stated if scheme is None else checked_scheme(scheme)
         found = cls._from_sound_frames(data, of, wanted)
         if found is None:  # the reader of frames says what is wrong
-            head = stated_header(data, of)
-            if head.plain_modulus != wanted:
-                raise other_scheme(head.scheme, head.plain_modulus, wanted)
+            if stated != wanted:
+                raise other_scheme(stated, wanted)
             found = cls.of_seal(read_stated_set(data, of).seal_ciphertext())
         found._frames = bytes(data)
         return found
@@ -144,19 +146,15 @@ class Ciphertext:
         """From SEAL's object, as read_ciphertext gives it."""
         residues = np.ascontiguousarray(expand_second(found), dtype=np.uint32)
         form = native.Form.values if found.ntt_form else native.Form.coefficients
-        content = native.Ciphertext(context_of(found.parms, found.plain_modulus), residues, found.scale, form)
-        return cls(
-            found.parms, found.plain_modulus, found.key_id, content, found.known, model_id=found.model_id
-        )
+        content = native.Ciphertext(context_of(found.parms, found.scheme), residues, found.scale, form)
+        return cls(found.parms, found.scheme, found.key_id, content, found.known, model_id=found.model_id)
 
     @classmethod
-    def _from_sound_frames(
-        cls, data: Bytes, parameters: ParameterSet, plain_modulus: int
-    ) -> Ciphertext | None:
+    def _from_sound_frames(cls, data: Bytes, parameters: ParameterSet, scheme: Scheme) -> Ciphertext | None:
         """None if anything is wrong with the frames, or they are of another set or modulus."""
         declared, frames = split_view(data)
         content, sent, _ = native.Ciphertext.from_frames(
-            context_of(parameters, plain_modulus), core_params(parameters), frames
+            context_of(parameters, scheme), core_params(parameters), frames
         )
         if content is None or content.components != 2:
             return None
@@ -167,11 +165,11 @@ class Ciphertext:
                 return None
             largest = declared.largest
         known = Known(largest)
-        if not plain_modulus and largest is not None:
+        if not scheme.is_bfv and largest is not None:
             key: Key = "symmetric" if sent.seeded else "asymmetric"
             source = source_of(content.first_residues())
             known = Known.encrypted(largest, parameters, key, content.scale, source)
-        return cls(parameters, plain_modulus, sent.key_id, content, known)
+        return cls(parameters, scheme, sent.key_id, content, known)
 
     def to_frames(self) -> bytes:
         """The frames of the reading, behind their declaration, as they were encrypted or read.
@@ -194,7 +192,7 @@ class Ciphertext:
 
     def as_seal(self) -> SealCiphertext:
         """As to_seal writes it."""
-        is_bfv = bool(self.plain_modulus)
+        is_bfv = self.scheme.is_bfv
         residues = self._native.coefficients() if is_bfv else self._native.residues()
         if not residues[1].any(axis=-1).all():
             raise EngineError(
@@ -207,8 +205,7 @@ class Ciphertext:
             not is_bfv,
             self.scale,
             residues,
-            scheme=Scheme.BFV if is_bfv else Scheme.CKKS,
-            plain_modulus=self.plain_modulus,
+            scheme=self.scheme,
             key_id=self._key_id,
             model_id=self.model_id,
             known=self.known,
@@ -216,7 +213,7 @@ class Ciphertext:
 
     def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
         data = self.to_seal() if self._frames is None else self._frames
-        return Ciphertext.from_bytes, (data, self.parameters, self.plain_modulus)
+        return Ciphertext.from_bytes, (data, self.parameters, self.scheme)
 
     @property
     def hosted(self) -> native.Ciphertext:
@@ -247,7 +244,7 @@ class Ciphertext:
     def without_key(self) -> Ciphertext:
         """The same, as if nothing named its key."""
         return Ciphertext(
-            self.parameters, self.plain_modulus, None, self._native, self._knowledge, model_id=self.model_id
+            self.parameters, self.scheme, None, self._native, self._knowledge, model_id=self.model_id
         )
 
     def without_bound(self) -> Ciphertext:
@@ -259,7 +256,7 @@ class Ciphertext:
     def bound(self) -> float:
         """The largest |value| that its modulus has room for. CKKS: a quarter of the modulus, over the scale;
         BFV: t - 1."""
-        return room(self.parameters, self.primes, self.scale, self.plain_modulus)
+        return room(self.parameters, self.primes, self.scale, self.scheme)
 
     @property
     def key_id(self) -> int | None:
@@ -267,15 +264,16 @@ class Ciphertext:
         return self._key_id
 
     def __repr__(self) -> str:
-        of = f"modulo {self.plain_modulus}" if self.plain_modulus else f"at scale 2^{np.log2(self.scale):.4g}"
-        return f"<Ciphertext of {self.parameters.name}, {of}, {count_of(self.primes, 'prime')}>"
+        scale = "" if self.scheme.is_bfv else f" at scale 2^{np.log2(self.scale):.4g}"
+        primes = count_of(self.primes, "prime")
+        return f"<Ciphertext of {self.parameters.name}, {self.scheme}{scale}, {primes}>"
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
         rows = {
             "parameters": self.parameters.name,
-            "scheme": f"BFV modulo {self.plain_modulus}" if self.plain_modulus else "CKKS",
-            **({} if self.plain_modulus else {"scale": scale_name(self.scale)}),
+            "scheme": str(self.scheme),
+            **({} if self.scheme.is_bfv else {"scale": scale_name(self.scale)}),
             "primes": f"{self.primes} of {len(self.parameters.data_primes)}",
             "key": "not known" if self._key_id is None else f"{self._key_id:016x}",
             "largest |value|": "not known" if self.largest is None else f"{self.largest:,.6g}",
@@ -288,7 +286,7 @@ class Ciphertext:
         """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more
         than the other has; BFV's ciphertexts match without this. EngineError."""
         instance(other, Ciphertext, "What is to be matched", "a Ciphertext (Evaluator.load)")
-        if self.plain_modulus or (self.scale, self.primes) == (other.scale, other.primes):
+        if self.scheme.is_bfv or (self.scale, self.primes) == (other.scale, other.primes):
             return self
         if self.primes <= other.primes:
             raise EngineError(
@@ -316,7 +314,7 @@ class Ciphertext:
     def _product(self, other: Ciphertext) -> Knowledge:
         """What is known of the product slot by slot, relinearized; where t has no slots, of polynomials, in
         which n products add up."""
-        terms = terms_of_product(self.parameters, self.plain_modulus)
+        terms = terms_of_product(self.parameters, self.scheme)
         mine, others = self._knowledge, other._knowledge
         largest = None
         if mine.largest is not None and others.largest is not None:
@@ -334,7 +332,7 @@ class Ciphertext:
 
     def _made(self, content: native.Ciphertext, known: Known | Knowledge, *others: Ciphertext) -> Ciphertext:
         key_id = self._key_id if all(other._key_id is not None for other in others) else None
-        return Ciphertext(self.parameters, self.plain_modulus, key_id, content, known)
+        return Ciphertext(self.parameters, self.scheme, key_id, content, known)
 
     def _check(self, what: str, known: Known | Knowledge, primes: int, scale: float) -> None:
         """ValueRangeError if values as large as known says have no room in a result of so many primes.
@@ -343,11 +341,11 @@ class Ciphertext:
         """
         if scale >= math.prod(self.parameters.primes[:primes]):
             return
-        check_room(what, known.largest, self.parameters, primes, scale, self.plain_modulus)
+        check_room(what, known.largest, self.parameters, primes, scale, self.scheme)
 
     def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
         """Both at the level of the shorter one."""
-        if (self.parameters, self.plain_modulus) != (other.parameters, other.plain_modulus):
+        if (self.parameters, self.scheme) != (other.parameters, other.scheme):
             raise EngineError(
                 f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
             )
@@ -364,7 +362,7 @@ class Ciphertext:
         return native.mod_switch(self._native, self.primes - primes)
 
     def _plain(self, numbers: ArrayLike, scale: float) -> native.Plaintext:
-        return encoded(self.parameters, self.plain_modulus, numbers, scale, self.primes)
+        return encoded(self.parameters, self.scheme, numbers, scale, self.primes)
 
     def _factor(self, numbers: ArrayLike) -> native.Plaintext:
         integer = isinstance(numbers, int | np.integer) and not isinstance(numbers, bool)
@@ -373,7 +371,7 @@ class Ciphertext:
         present = plain.residues().any(axis=1)
         if not present.any():
             raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
-        if not present.all() and not self.plain_modulus:
+        if not present.all() and not self.scheme.is_bfv:
             # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
             plain = self._plain(array(numbers) + 1 / scale, scale)
         return plain
@@ -382,10 +380,10 @@ class Ciphertext:
         if isinstance(other, Ciphertext):
             operands = self._level_with(other)
             return self._made(native.add(*operands), self._joined("The sum", other, operands), other)
-        if self.plain_modulus and not batches(self.plain_modulus, self.parameters.n):
+        if self.scheme.is_bfv and not batches(self.scheme.plain_modulus, self.parameters.n):
             raise EngineError(
-                f"The plain modulus {self.plain_modulus} has no slots at n = {self.parameters.n}, to which "
-                f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
+                f"The plain modulus {self.scheme.plain_modulus} has no slots at n = {self.parameters.n}, to "
+                f"which numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
             )
         plain = self._plain(other, self.scale)
         if is_one_real(other):
@@ -449,7 +447,7 @@ class Ciphertext:
     __array_ufunc__ = None  # so that numpy leaves array * ciphertext to __rmul__
 
     def _last_prime(self) -> float:
-        return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
+        return 1.0 if self.scheme.is_bfv else float(self.parameters.primes[self.primes - 1])
 
 
 def switched(known: Known, parameters: ParameterSet, primes: int, scale: float) -> Known:
@@ -471,20 +469,20 @@ def largest_of(numbers: ArrayLike) -> float:
 
 
 def encoded(
-    parameters: ParameterSet, plain_modulus: int, numbers: ArrayLike, scale: float, primes: int
+    parameters: ParameterSet, scheme: Scheme, numbers: ArrayLike, scale: float, primes: int
 ) -> native.Plaintext:
     """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
     given = array(numbers)
-    context = context_of(parameters, plain_modulus)
-    if given.ndim > 1 or given.dtype.kind not in ("biu" if plain_modulus else "biufc") or not given.size:
-        kind = "integers" if plain_modulus else "real or complex numbers"
+    context = context_of(parameters, scheme)
+    if given.ndim > 1 or given.dtype.kind not in ("biu" if scheme.is_bfv else "biufc") or not given.size:
+        kind = "integers" if scheme.is_bfv else "real or complex numbers"
         odd = "Integers beyond 64 bits, or what are no numbers," if given.dtype == object else "Numbers"
         raise ParameterError(
             f"{odd} of type {given.dtype} and shape {list(given.shape)} are given: give one of {kind}, or "
             "several in one dimension."
         )
-    if plain_modulus:
-        reduced = np.array(given.astype(object) % plain_modulus, dtype=np.int64)
+    if scheme.is_bfv:
+        reduced = np.array(given.astype(object) % scheme.plain_modulus, dtype=np.int64)
         if given.ndim == 0:
             return native.Plaintext.constant_integer(context, int(reduced), primes)
         return native.Plaintext(context, reduced, native.Places.slots, primes)

@@ -40,7 +40,7 @@ from ciphermote import _core
 from ciphermote.formats import seal as sb
 from ciphermote.formats.frames import FrameReader
 from ciphermote.owner.ckks import decrypt
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, CKKS, by_name
 from images import PARAMETERS, SENDER, TAG_KEY
 from machine import ROOT, Machine, MachineError, section_bytes
 
@@ -181,7 +181,7 @@ def test_under_the_tags_of_an_uno_is_what_it_sends_without(tagging_uno: Machine,
     for frame in first_frames(tagging_uno.text):
         body = frame[:2] + b"\x01" + frame[3:44] + frame[64:-12]
         untagged += body + struct.pack("<I", _core.crc32c(body))
-    (sent,) = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(untagged).sets
+    (sent,) = FrameReader(PARAMETERS, KEY_ID, scheme=BFV(PLAIN_MODULUS)).feed(untagged).sets
     seal = SealDecryptor(fixed_secret_key(PARAMETERS), PLAIN_MODULUS, tmp_path)
     plain = seal.decrypt(sb.write_ciphertext(sent.seal_ciphertext()))
     values = np.array([plain[i] for i in range(plain.coeff_count())])
@@ -245,7 +245,9 @@ def test_values_do_not_show_in_a_megas_time(megas: list[Machine]) -> None:
 
 def test_what_a_mega_sends_decrypts_to_the_values(megas: list[Machine], tmp_path: Path) -> None:
     secret = fixed_secret_key(MEGA_PARAMETERS)
-    integers, reals = (FrameReader(MEGA_PARAMETERS, KEY_ID, plain_modulus=t) for t in (MEGA_PLAIN_MODULUS, 0))
+    integers, reals = (
+        FrameReader(MEGA_PARAMETERS, KEY_ID, scheme=s) for s in (BFV(MEGA_PLAIN_MODULUS), CKKS)
+    )
     text = megas[0].text
     bfv = integers.feed(text[: len(text) // 2]).sets[0]
     ckks = reals.feed(text[bfv.frame_bytes :]).sets[0]

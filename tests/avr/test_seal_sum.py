@@ -13,6 +13,7 @@ from boards import PLAIN_MODULUS, fixed_secret_key, uno_ciphertexts, uno_integer
 from ciphermote.evaluate.engine import open_engine
 from ciphermote.formats import seal as sb
 from ciphermote.formats.frames import FrameSet
+from ciphermote.parameters import BFV
 
 UNOS = 2
 MASKS = [0x2A55, 0x1234]
@@ -32,7 +33,7 @@ def test_seal_adds_ciphertexts_of_two_unos_and_the_sum_decrypts_exactly(each: in
     assert len(sent) == UNOS * each
     assert len({found.header.counter for found in sent}) == UNOS * each
     assert len({found.seed for found in sent}) == UNOS * each
-    with open_engine(PARAMETERS, plain_modulus=PLAIN_MODULUS) as engine:
+    with open_engine(PARAMETERS, scheme=BFV(PLAIN_MODULUS)) as engine:
         total = engine.sum(sb.write_ciphertext(found.seal_ciphertext()) for found in sent)
     seal = SealDecryptor(fixed_secret_key(PARAMETERS), PLAIN_MODULUS, tmp_path)
     plain = seal.decrypt(total.to_seal())

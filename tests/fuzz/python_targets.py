@@ -29,6 +29,7 @@ import ciphermote_testing as testing
 import numpy as np
 import zstandard
 from ciphermote import _core
+from ciphermote.parameters import BFV, CKKS
 
 # An editable install has a loader that atheris cannot instrument; the usual one finds the modules too.
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in type(finder).__name__]
@@ -56,7 +57,7 @@ with atheris.instrument_imports(include=["ciphermote", "link"]):
 SMALL = by_name("n1024_q26")
 SWITCHING = by_name("n2048_q26_p27")
 KEY_ID, PLAIN_MODULUS = 42, 12289
-CKKS, BFV = {"scheme": sb.Scheme.CKKS}, {"scheme": sb.Scheme.BFV, "plain_modulus": PLAIN_MODULUS}
+INTEGERS = BFV(PLAIN_MODULUS)
 
 Inputs = dict[str, bytes]
 Mutator = Callable[[bytearray, random.Random], None]
@@ -87,7 +88,7 @@ def refuses(error: type[Exception] | tuple[type[Exception], ...], call: Callable
 def frame(component: int, counter: int, log2_tiles: int = 0, scheme: int = 2) -> bytes:
     words = (np.arange(SMALL.n >> log2_tiles, dtype=np.uint32) * 7 + component + 1) % 1021
     (scale,) = struct.unpack("<Q", struct.pack("<d", 2.0**20))
-    scale_or_t = scale if scheme == sb.Scheme.CKKS else PLAIN_MODULUS
+    scale_or_t = scale if scheme == CKKS.code else PLAIN_MODULUS
     core = core_params(SMALL)
     return _core.write_frame(
         core, scheme, 1, log2_tiles, KEY_ID, counter, scale_or_t, component, 0, 0, words.astype(np.uint32)
@@ -124,7 +125,7 @@ def repair_frames(data: bytearray, chance: random.Random, start: int = 0) -> Non
 def read_stream(data: bytes) -> None:
     if not data:
         return
-    reader = adapter.FrameReader(SMALL, KEY_ID, plain_modulus=PLAIN_MODULUS if data[0] & 1 else 0, max_open=2)
+    reader = adapter.FrameReader(SMALL, KEY_ID, scheme=INTEGERS if data[0] & 1 else CKKS, max_open=2)
     size = 1 + 97 * (data[0] >> 1)
     delivered = 0
     stream = data[1:]
@@ -198,9 +199,9 @@ def ramp(parms: ParameterSet, rows: int, primes: int) -> np.ndarray:
 def first_objects() -> Inputs:
     seed = (sb.SeedType.SHAKE256, bytes(range(64)))
     ciphertext = sb.SealCiphertext(SMALL, 1, True, 2.0**20, ramp(SMALL, 1, 1), seed)
-    bfv = sb.SealCiphertext(SMALL, 1, False, 1.0, ramp(SMALL, 2, 1), None, sb.Scheme.BFV, PLAIN_MODULUS)
+    bfv = sb.SealCiphertext(SMALL, 1, False, 1.0, ramp(SMALL, 2, 1), None, BFV(PLAIN_MODULUS))
     public = sb.SealCiphertext(SMALL, 1, True, 1.0, ramp(SMALL, 1, 1), seed)
-    plain = sb.SealPlaintext(SMALL, 0, 1.0, np.arange(20, dtype=np.uint64), sb.Scheme.BFV, PLAIN_MODULUS)
+    plain = sb.SealPlaintext(SMALL, 0, 1.0, np.arange(20, dtype=np.uint64), INTEGERS)
     key = (sb.SealCiphertext(SWITCHING, 2, True, 1.0, ramp(SWITCHING, 1, 2), seed),)
     # data[1]: 0 as it is, 1 zlib, 2 zstd
     return {
@@ -326,10 +327,10 @@ def read_label(data: bytes) -> None:
     except FrameError:
         return
     assert bytes(data).startswith(bytes(seal))
-    for scheme, plain_modulus in ((sb.Scheme.CKKS, 0), (sb.Scheme.BFV, PLAIN_MODULUS)):
+    for scheme in (CKKS, INTEGERS):
         refuses(
             FrameError,
-            lambda s=scheme, t=plain_modulus: sb.read_ciphertext(data, SMALL, scheme=s, plain_modulus=t),
+            lambda s=scheme: sb.read_ciphertext(data, SMALL, scheme=s),
         )
     if label is not None:
         assert labels.detach(labels.attach(bytes(seal), label)) == (seal, label) or label.scale != label.scale
@@ -337,8 +338,8 @@ def read_label(data: bytes) -> None:
 
 def first_labels() -> Inputs:
     objects = first_objects()
-    ckks = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.CKKS, SMALL.id, KEY_ID, 2.0**20, model_id=7)
-    bfv = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.BFV, SMALL.id, KEY_ID, 0.0, PLAIN_MODULUS)
+    ckks = labels.Label(labels.Kind.CIPHERTEXT, CKKS, SMALL.id, KEY_ID, 2.0**20, model_id=7)
+    bfv = labels.Label(labels.Kind.CIPHERTEXT, INTEGERS, SMALL.id, KEY_ID)
     known = Known.encrypted(50.0, SMALL, "asymmetric", 2.0**20, 7)
     return {
         "ckks": labels.attach(objects["ciphertext"][2:], ckks),

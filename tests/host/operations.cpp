@@ -171,12 +171,18 @@ void test_seeded_keys(const std::shared_ptr<const Context> &context)
 
     BEHAVIOUR("seeded keys of another context, and public keys, are refused");
     const SeededKey public_key(context, seed, inputs.polynomials(1, all, n, Fill::random));
-    EvaluationKeys others(std::make_shared<const Context>(chain));
+    Chain changed = chain;
+    changed.plain_modulus = chain.plain_modulus ? 0 : 257;
+    EvaluationKeys others(std::make_shared<const Context>(changed));
     CHECK(is_refused([&] { keys.add_relinearization(public_key); }));
     CHECK(is_refused([&] { keys.add_galois(element, public_key); }));
     CHECK(is_refused([&] { keys.add_galois(2, seeded); }));
     CHECK(is_refused([&] { others.add_relinearization(seeded); }));
     CHECK(is_refused([&] { others.add_galois(element, seeded); }));
+    EvaluationKeys equal(std::make_shared<const Context>(chain, context->isa()));
+    equal.add_galois(element, seeded);
+    check_same(rotate(pair, 1, equal).residues(), rotate(pair, 1, expanded).residues(),
+               "keys of an equal context", chain.log2_n, context->isa());
     BEHAVIOUR("(no behaviour named)");
 }
 

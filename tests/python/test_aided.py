@@ -26,7 +26,7 @@ from ciphermote.formats.key_directory import GALOIS_FILE
 from ciphermote.owner import provisioning as provision
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import Identity, Provision
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, CKKS, by_name
 from demos import client_aided_report as report
 from demos.client_aided import infer, read_display
 from demos.speakers import aided_model_header
@@ -66,7 +66,7 @@ def integers(network: Network) -> IntegerNetwork:
 @pytest.fixture(scope="module")
 def rounds(network: Network, integers: IntegerNetwork) -> dict[str, Rounds]:
     return {
-        "bfv": plan_rounds(integers.layers, PARMS, bound=LIMIT, plain_modulus=T),
+        "bfv": plan_rounds(integers.layers, PARMS, bound=LIMIT, scheme=BFV(T)),
         "ckks": plan_rounds(network.layers, PARMS, bound=CAP),
     }
 
@@ -81,7 +81,7 @@ def store(rounds: dict[str, Rounds], tmp_path_factory: pytest.TempPathFactory) -
 def engines(store: KeyStore) -> Iterator[dict[str, Engine]]:
     keys = store.public_bytes(GALOIS_FILE)
     with (
-        open_engine(PARMS, galois_keys=galois_keys_for_bfv(keys, PARMS, T), plain_modulus=T) as bfv,
+        open_engine(PARMS, galois_keys=galois_keys_for_bfv(keys, PARMS, BFV(T)), scheme=BFV(T)) as bfv,
         open_engine(PARMS, galois_keys=keys) as ckks,
     ):
         yield {"bfv": bfv, "ckks": ckks}
@@ -348,7 +348,7 @@ def test_an_engine_of_bfv_refuses_a_plan_of_ckks(
     given: Given,
     store: KeyStore,
 ) -> None:
-    wrong = Rounds(PARMS, rounds["ckks"].plans, T, 0, rounds["ckks"].stride)
+    wrong = Rounds(PARMS, rounds["ckks"].plans, BFV(T), 0, rounds["ckks"].stride)
     frames = device.aided_begin(given("bfv", 1), "bfv")
     with pytest.raises(EngineError, match="rescales"):
         Session(engines["bfv"], wrong, store.key_id).answer(frames)
@@ -382,7 +382,7 @@ def run_exactly(program: Program, slots: NDArray[np.int64]) -> NDArray[np.int64]
 def test_blocks_hold_a_vectors_scores_each_and_none_of_their_neighbours(features: int, classes: int) -> None:
     random = np.random.default_rng(features)
     model = LinearModel(random.integers(-9, 10, (classes, features)), random.integers(-9, 10, classes))
-    rounds = plan_rounds([model], PARMS, bound=9, plain_modulus=T, stride=64)
+    rounds = plan_rounds([model], PARMS, bound=9, scheme=BFV(T), stride=64)
     vectors = random.integers(-9, 10, (rounds.blocks, features))
     slots = run_exactly(rounds.plans[0].program, rounds.packed(vectors).astype(np.int64))
     assert np.array_equal(slots.reshape(-1, 64)[:, :classes], model.scores(vectors))
@@ -411,9 +411,9 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ParameterError, match="without layers"):
         plan_rounds([], PARMS, bound=1)
     for bound in (float("nan"), float("inf"), 0.0):
-        for t in (0, T):
+        for scheme in (CKKS, BFV(T)):
             with pytest.raises(ParameterError, match="not a positive number"):
-                plan_rounds([model], PARMS, bound=bound, plain_modulus=t)
+                plan_rounds([model], PARMS, bound=bound, scheme=scheme)
     with pytest.raises(ParameterError, match="2\\^2000 is not within"):
         plan_rounds([model], PARMS, bound=1, log2_scale=2000)
     rounds = plan_rounds([model], PARMS, bound=1)

@@ -38,7 +38,7 @@ from ciphermote.formats.frames import parse_frame, read_sets
 from ciphermote.formats.key_directory import GALOIS_FILE, MANIFEST_FILE
 from ciphermote.owner import key_store
 from ciphermote.owner.key_store import SECRET_FILE, KeyStore
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters import BFV, BUILTIN, CKKS, ParameterSet, by_name
 from ciphermote.parameters.adviser import predicted_fresh_rms
 
 T = 40961
@@ -151,7 +151,7 @@ def test_complex_numbers_come_back(owner: Owner) -> None:
 @pytest.mark.parametrize("places", ["slots", "coefficients"])
 @both_keys
 def test_integers_come_back_exactly(owner: Owner, kind: str, places: Any) -> None:
-    frames = encrypt(INTEGERS, key_of(owner, kind), plain_modulus=T, places=places)
+    frames = encrypt(INTEGERS, key_of(owner, kind), scheme=BFV(T), places=places)
     assert owner.decrypt(frames, places=places, signed=True)[:5].tolist() == [*INTEGERS, 0]
     assert owner.decrypt(frames, places=places)[:5].tolist() == [*(INTEGERS % T), 0]
     with pytest.raises(ParameterError, match="slots or --as coefficients"):
@@ -159,11 +159,11 @@ def test_integers_come_back_exactly(owner: Owner, kind: str, places: Any) -> Non
 
 
 def test_integers_go_to_slots_if_the_modulus_has_them(owner: Owner) -> None:
-    assert owner.decrypt(encrypt([1, 2], owner.public_key, plain_modulus=T), places="slots")[:2].tolist() == [
+    assert owner.decrypt(encrypt([1, 2], owner.public_key, scheme=BFV(T)), places="slots")[:2].tolist() == [
         1,
         2,
     ]
-    assert owner.decrypt(encrypt([1, 2], owner.public_key, plain_modulus=1000))[:2].tolist() == [1, 2]
+    assert owner.decrypt(encrypt([1, 2], owner.public_key, scheme=BFV(1000)))[:2].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("xof", ["blake2xb", "shake256", "chacha20"])
@@ -194,11 +194,11 @@ def with_option(owner: Owner, values: Any, **options: Any) -> Ciphertext:
         ([1e6], {"log2_scale": 60}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
         ([100.1], {}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
         ([-80, 80 + 61j], {}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
-        ([101], {"plain_modulus": T}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([101], {"scheme": BFV(T)}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
         ([1.0], {"largest": 0}, ParameterError, None),
         ([1.0], {"largest": np.inf}, ParameterError, None),
         ([1.0], {"largest": "100"}, ParameterError, None),
-        ([1], {"largest": T, "plain_modulus": T}, ParameterError, None),
+        ([1], {"largest": T, "scheme": BFV(T)}, ParameterError, None),
         ([1.0], {"largest": 1e6, "log2_scale": 60}, ValueRangeError, None),
         ([np.nan], {}, ValueRangeError, "CM_ERR_NOT_FINITE"),
         ([np.inf, 1.0], {}, ValueRangeError, "CM_ERR_NOT_FINITE"),
@@ -211,19 +211,14 @@ def with_option(owner: Owner, values: Any, **options: Any) -> Ciphertext:
         ([1.0], {"log2_scale": 0}, ParameterError, None),
         ([1.0], {"places": "slots"}, ParameterError, None),
         ([1.0], {"counter": -1}, ParameterError, None),
-        ([1.5], {"plain_modulus": T}, ValueRangeError, None),
-        ([T], {"plain_modulus": T}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
-        ([1 << 40], {"plain_modulus": T}, ValueRangeError, None),
-        ([1], {"plain_modulus": T, "log2_scale": 25}, ParameterError, None),
-        ([1], {"plain_modulus": 1000, "places": "slots"}, ParameterError, "CM_ERR_PLAIN_MODULUS"),
-        ([1], {"plain_modulus": T, "places": "rows"}, ParameterError, None),
-        ([1], {"plain_modulus": 2**32}, ParameterError, None),
-        ([1], {"plain_modulus": 10**23}, ParameterError, None),
-        ([1], {"plain_modulus": 1}, ParameterError, None),
-        ([1], {"plain_modulus": -5}, ParameterError, None),
-        ([1], {"plain_modulus": 0.5}, ParameterError, None),
-        ([1], {"plain_modulus": 65537.0}, ParameterError, None),
-        ([1], {"plain_modulus": "a"}, ParameterError, None),
+        ([1.5], {"scheme": BFV(T)}, ValueRangeError, None),
+        ([T], {"scheme": BFV(T)}, ValueRangeError, "CM_ERR_VALUE_RANGE"),
+        ([1 << 40], {"scheme": BFV(T)}, ValueRangeError, None),
+        ([1], {"scheme": BFV(T), "log2_scale": 25}, ParameterError, None),
+        ([1], {"scheme": BFV(1000), "places": "slots"}, ParameterError, "CM_ERR_PLAIN_MODULUS"),
+        ([1], {"scheme": BFV(T), "places": "rows"}, ParameterError, None),
+        ([1], {"scheme": T}, ParameterError, None),
+        ([1], {"scheme": "BFV"}, ParameterError, None),
         ([1.0], {"log2_scale": 2.5}, ParameterError, None),
         ([1.0], {"log2_scale": 10**23}, ParameterError, None),
         ([1.0], {"log2_scale": True}, ParameterError, None),
@@ -242,6 +237,18 @@ def test_what_cannot_be_encrypted_is_refused_by_name(
     assert str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize("modulus", [2**32, 10**23, 1, 0, -5, 0.5, 65537.0, "a", True])
+def test_what_is_no_plain_modulus_is_refused(modulus: Any) -> None:
+    with pytest.raises(ParameterError, match=r"The plain modulus .* give a whole number from 2 to 2\^32 - 1"):
+        BFV(modulus)
+
+
+def test_schemes_name_themselves() -> None:
+    assert [str(s) for s in (CKKS, BFV(17))] == ["CKKS", "BFV modulo 17"]
+    assert [repr(s) for s in (CKKS, BFV(17))] == ["CKKS", "BFV(17)"]
+    assert BFV(np.int64(17)) == BFV(17) != CKKS
+
+
 def test_a_secret_key_of_no_pair_is_refused(owner: Owner) -> None:
     with pytest.raises(KeyFileError, match="has no key id"):
         encrypt([1.0], ciphermote.SecretKey.generate(owner.parameters))
@@ -249,7 +256,7 @@ def test_a_secret_key_of_no_pair_is_refused(owner: Owner) -> None:
 
 def test_another_owner_reads_nothing(owner: Owner) -> None:
     other = Owner.generate(relin=False)
-    for frames in (encrypt(REALS, owner.public_key), encrypt([1], owner.public_key, plain_modulus=T)):
+    for frames in (encrypt(REALS, owner.public_key), encrypt([1], owner.public_key, scheme=BFV(T))):
         with pytest.raises(MismatchError):
             other.decrypt(frames, bare=True)
 
@@ -258,7 +265,7 @@ def test_options_of_the_other_scheme_are_refused(owner: Owner) -> None:
     with pytest.raises(ParameterError, match="of CKKS"):
         owner.decrypt(encrypt(REALS, owner.public_key), signed=True)
     with pytest.raises(ParameterError, match="of BFV"):
-        owner.decrypt(encrypt([1], owner.public_key, plain_modulus=T), complex_slots=True)
+        owner.decrypt(encrypt([1], owner.public_key, scheme=BFV(T)), complex_slots=True)
 
 
 def test_bytes_that_hold_no_ciphertext_or_several_are_refused(owner: Owner) -> None:
@@ -283,13 +290,13 @@ def test_a_weighted_sum_of_real_numbers(owner: Owner, kind: str) -> None:
 
 def test_integers_add_up_in_either_place_and_modulo_any_number(owner: Owner) -> None:
     for t, places in ((T, "slots"), (T, "coefficients"), (1000, "coefficients")):
-        frames = [encrypt(INTEGERS, owner.public_key, plain_modulus=t, places=places) for _ in range(3)]
+        frames = [encrypt(INTEGERS, owner.public_key, scheme=BFV(t), places=places) for _ in range(3)]
         found = owner.decrypt(compute(Sum(), frames), places=places, signed=True)
         assert found[:4].tolist() == (3 * INTEGERS).tolist()
 
 
 def test_a_weighted_sum_of_integers_is_exact(owner: Owner) -> None:
-    frames = [encrypt(INTEGERS * sign, owner.public_key, plain_modulus=T) for sign in (1, -1)]
+    frames = [encrypt(INTEGERS * sign, owner.public_key, scheme=BFV(T)) for sign in (1, -1)]
     found = owner.decrypt(compute(WeightedSum([3, -2]), frames, bound=60), places="slots", signed=True)
     assert found[:4].tolist() == (5 * INTEGERS).tolist()
 
@@ -297,7 +304,7 @@ def test_a_weighted_sum_of_integers_is_exact(owner: Owner) -> None:
 def test_a_negative_weight_makes_no_more_noise_than_a_positive_one() -> None:
     """One prime has room for a weight of 20, but not for one of t - 20."""
     owner = Owner.generate(by_name("n1024_q26"))
-    reading = encrypt(INTEGERS, owner.secret_key, plain_modulus=12289)
+    reading = encrypt(INTEGERS, owner.secret_key, scheme=BFV(12289))
     for weights in ([20, 15], [-20, -15], [20, -15]):
         total = compute(WeightedSum(weights), [reading, reading], owner.parameters, bound=60)
         found = owner.decrypt(total, places="slots", signed=True)
@@ -313,7 +320,7 @@ def test_a_model_scores_a_reading(owner: Owner, kind: str) -> None:
 
 def test_a_model_of_integers_scores_exactly() -> None:
     own = Owner.generate(model=COUNTS)
-    frames = encrypt(INTEGERS, own.public_key, plain_modulus=T)
+    frames = encrypt(INTEGERS, own.public_key, scheme=BFV(T))
     result = compute(COUNTS, frames, own.evaluation_keys, bound=60)
     assert own.decrypt(result, places="slots", signed=True)[:2].tolist() == COUNTS.scores(INTEGERS).tolist()
 
@@ -336,8 +343,8 @@ def test_a_set_of_ones_own_is_named_or_comes_with_keys() -> None:
 
 
 def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
-    real, whole = encrypt(REALS, owner.public_key), encrypt(INTEGERS, owner.public_key, plain_modulus=T)
-    odd = encrypt(INTEGERS, owner.public_key, plain_modulus=1000)
+    real, whole = encrypt(REALS, owner.public_key), encrypt(INTEGERS, owner.public_key, scheme=BFV(T))
+    odd = encrypt(INTEGERS, owner.public_key, scheme=BFV(1000))
     _, undeclared = split(whole.to_frames())
     keys = owner.evaluation_keys
     stranger = encrypt(REALS, Owner.generate(relin=False).public_key)
@@ -467,8 +474,6 @@ def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
 def test_a_modulus_that_one_prime_has_no_room_for_scores_all_the_same() -> None:
     t = 147457
     own = Owner.generate(model=COUNTS)
-    result = compute(
-        COUNTS, encrypt(INTEGERS, own.public_key, plain_modulus=t), own.evaluation_keys, bound=60
-    )
+    result = compute(COUNTS, encrypt(INTEGERS, own.public_key, scheme=BFV(t)), own.evaluation_keys, bound=60)
     found = own.decrypt(result, places="slots", signed=True)
     assert found[:2].tolist() == COUNTS.scores(INTEGERS).tolist()

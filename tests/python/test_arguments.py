@@ -26,13 +26,14 @@ from ciphermote import (
     decrypt,
     encrypt,
 )
+from ciphermote.parameters import BFV
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 MODEL = LinearModel(np.array([[0.5, -1.25]]), [0.25])
 OWNER = Owner.generate("n2048_q26_p27", relin=False)
 FRAMES = encrypt([1.5, -2.0], OWNER.public_key)
-INTEGERS = encrypt([1, 2], OWNER.public_key, plain_modulus=12289)
+INTEGERS = encrypt([1, 2], OWNER.public_key, scheme=BFV(12289))
 
 anything = st.one_of(
     st.none(),
@@ -84,12 +85,12 @@ quickly = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=l
 @given(
     anything,
     anything,
-    st.sampled_from(["values", "key", "log2_scale", "plain_modulus", "places", "xof", "counter"]),
+    st.sampled_from(["values", "key", "log2_scale", "scheme", "places", "xof", "counter"]),
 )
 def test_encrypt_takes_or_refuses_anything(value: Any, other: Any, name: str) -> None:
     arguments: dict[str, Any] = {"values": [1, 2], "key": OWNER.public_key} | {name: value}
     sentence_or_nothing(partial(encrypt, **arguments))
-    sentence_or_nothing(partial(encrypt, **{**arguments, "plain_modulus": 12289, "values": other}))
+    sentence_or_nothing(partial(encrypt, **{**arguments, "scheme": BFV(12289), "values": other}))
 
 
 @quickly
@@ -140,10 +141,10 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "options", "words"),
     [
-        ([1, 50000], {"plain_modulus": 40961}, "50000 (number 2) is beyond the declared largest value, 100"),
+        ([1, 50000], {"scheme": BFV(40961)}, "50000 (number 2) is beyond the declared largest value, 100"),
         (
             [1, -30000],
-            {"plain_modulus": 40961, "largest": 40960},
+            {"scheme": BFV(40961), "largest": 40960},
             "-30000 (number 2) is not below half the",
         ),
         ([1.0, float("nan")], {}, "Number 2 is nan"),
@@ -155,8 +156,8 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
         ([[1, 2], [3, 4]], {}, "of shape [2, 2]: give an array of one dimension"),
         ([], {}, "There are no values: give at least one"),
         (["21.5"], {}, "of type <U4: give real or complex numbers"),
-        ([21.5], {"plain_modulus": 40961}, "of type float64: give integers"),
-        ([1], {"plain_modulus": 1000, "places": "slots"}, "The plain modulus 1000 has no slots at n = 4096"),
+        ([21.5], {"scheme": BFV(40961)}, "of type float64: give integers"),
+        ([1], {"scheme": BFV(1000), "places": "slots"}, "The plain modulus 1000 has no slots at n = 4096"),
     ],
 )
 def test_values_are_refused_by_place_and_limit(values: Any, options: dict[str, Any], words: str) -> None:

@@ -23,7 +23,7 @@ from ciphermote.formats import seal as sb
 from ciphermote.formats.frames import FrameReader, adapt, read_sets
 from ciphermote.owner.encryption import device_residues
 from ciphermote.owner.keys import SecretKey, make_public_key
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters import BFV, BUILTIN, ParameterSet, by_name
 from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from seal_owner import SealOwner
@@ -56,7 +56,7 @@ class Owner:
         self.public = device_residues(make_public_key(self.secret)).reshape(-1)
         self.seal = SealOwner(parameters, folder, t)
         residues = np.stack([self.secret.residues(i) for i in range(len(parameters.primes))])
-        secret = sb.write_secret_key(sb.SealSecretKey(parameters, residues, sb.Scheme.BFV, t))
+        secret = sb.write_secret_key(sb.SealSecretKey(parameters, residues, BFV(t)))
         self.decryptor = sealapi.Decryptor(self.seal.context, self.seal.load(sealapi.SecretKey, secret))
         self.evaluator = sealapi.Evaluator(self.seal.context)
         self.counter = 0
@@ -201,7 +201,7 @@ def test_seal_decrypts_the_devices_ciphertexts_exactly(
             values = random_values(parameters, t, i)
             data = owner.encrypt(values, xof, layout, ntt_form=ntt_form, width=width)
             if layout == "frames":
-                data = adapt(data, parameters, KEY_ID, plain_modulus=t)
+                data = adapt(data, parameters, KEY_ID, scheme=BFV(t))
             ciphertext = owner.load(data)
             assert ciphertext.is_ntt_form() == ntt_form
             assert np.array_equal(owner.slots(ciphertext), values), (t, layout)
@@ -221,14 +221,14 @@ def test_seal_adds_what_two_devices_send_in_ntt_form(parameters: ParameterSet, t
     owner = Owner(parameters, t, tmp_path)
     first, second = random_values(parameters, t, 7), random_values(parameters, t, 8)
     total = owner.load(
-        adapt(owner.encrypt(first, 2, "frames", width=width), parameters, KEY_ID, plain_modulus=t)
+        adapt(owner.encrypt(first, 2, "frames", width=width), parameters, KEY_ID, scheme=BFV(t))
     )
     other = owner.load(
         adapt(
             owner.encrypt(second, 1, "frames", width=width),
             parameters,
             KEY_ID,
-            plain_modulus=t,
+            scheme=BFV(t),
             seeded=True,
         )
     )
@@ -243,7 +243,7 @@ def test_the_adapter_brings_frames_to_coefficient_form(xof: int, tmp_path: Path)
     values = random_values(N4096, 40961, 9)
     for ntt_form, seeded in itertools.product((True, False), repeat=2):
         frames = owner.encrypt(values, xof, "frames", ntt_form=ntt_form, width=16)
-        data = adapt(frames, N4096, KEY_ID, plain_modulus=40961, seeded=seeded, coefficients=True)
+        data = adapt(frames, N4096, KEY_ID, scheme=BFV(40961), seeded=seeded, coefficients=True)
         ciphertext = owner.load(data)
         assert not ciphertext.is_ntt_form()
         owner.evaluator.multiply_plain_inplace(ciphertext, owner.seal.load(sealapi.Plaintext, plain_two()))
@@ -252,9 +252,7 @@ def test_the_adapter_brings_frames_to_coefficient_form(xof: int, tmp_path: Path)
 
 def plain_two() -> bytes:
     """The constant 2, which batching has in every slot."""
-    return sb.write_plaintext(
-        sb.SealPlaintext(N4096, 0, 1.0, np.array([2], dtype=np.uint64), sb.Scheme.BFV, 40961)
-    )
+    return sb.write_plaintext(sb.SealPlaintext(N4096, 0, 1.0, np.array([2], dtype=np.uint64), BFV(40961)))
 
 
 @by_set
@@ -282,7 +280,7 @@ def test_seal_expands_seeds_in_the_domain_of_the_ciphertext(
         )
 
     def read(data: bytes) -> sb.SealCiphertext:
-        return sb.read_ciphertext(data, parameters, scheme=sb.Scheme.BFV, plain_modulus=t)
+        return sb.read_ciphertext(data, parameters, scheme=BFV(t))
 
     full = read(emit("seal"))
     expanded = read(owner.save(owner.load(sealapi.Ciphertext, emit("seal_seeded"))))
@@ -299,10 +297,10 @@ def test_the_adapter_takes_no_scheme_and_no_modulus_but_what_it_was_told(tmp_pat
     with pytest.raises(FrameError, match=r"a BFV ciphertext.*give that.*--plain-modulus 12289"):
         adapt(frames, N1024, KEY_ID)
     with pytest.raises(FrameError, match="has the plain modulus 12289 and not 40961"):
-        adapt(frames, N1024, KEY_ID, plain_modulus=40961)
-    reader = FrameReader(N1024, KEY_ID, plain_modulus=12289)
+        adapt(frames, N1024, KEY_ID, scheme=BFV(40961))
+    reader = FrameReader(N1024, KEY_ID, scheme=BFV(12289))
     (found,) = reader.feed(frames).sets
-    assert (found.header.scale, found.header.plain_modulus) == (1.0, 12289)
+    assert (found.header.scale, found.scheme) == (1.0, BFV(12289))
     assert found.header.scale_or_modulus == "BFV modulo 12289"
 
 
@@ -344,7 +342,7 @@ def test_the_owner_decrypts_what_devices_may_encrypt_under_the_smallest_public_k
         sent = ciphermote.encrypt(
             *(values, owner.public_key),
             largest=plain_modulus - 1,
-            plain_modulus=plain_modulus,
+            scheme=BFV(plain_modulus),
             places="coefficients",
             counter=counter,
         )

@@ -32,7 +32,7 @@ from ciphermote.formats.declaration import Declaration, split
 from ciphermote.formats.frames import adapt, read_set
 from ciphermote.formats.labels import attach, detach
 from ciphermote.owner.key_store import KeyStore
-from ciphermote.parameters import BUILTIN, by_name
+from ciphermote.parameters import BFV, BUILTIN, CKKS, Scheme, by_name
 from ciphermote.parameters.bounds import Known, KnownSum, Readings, check_room
 from ciphermote.parameters.uncertainty import DEVIATIONS, Uncertainty
 
@@ -48,7 +48,7 @@ def owner() -> Owner:
 
 @cache
 def evaluator(t: int = 0) -> Evaluator:
-    return Evaluator(owner().evaluation_keys, t)
+    return Evaluator(owner().evaluation_keys, Scheme(t))
 
 
 def known(data: bytes) -> Known:
@@ -73,7 +73,7 @@ def test_the_scale_has_room_for_the_sum_that_is_declared(
     except ParameterError as error:
         assert "has no room for sums" in str(error) and parameters.n < 4096
         return
-    check_room("The sum", largest * summed, parameters, len(parameters.data_primes), scale, 0)
+    check_room("The sum", largest * summed, parameters, len(parameters.data_primes), scale, CKKS)
 
 
 def test_a_thousand_readings_of_100_add_up_by_default() -> None:
@@ -309,14 +309,14 @@ def test_products_that_may_wrap_are_refused() -> None:
 
 
 def test_integers_beyond_the_plain_modulus_are_refused() -> None:
-    frames = [encrypt([100, 5], owner().secret_key, plain_modulus=1009) for _ in range(11)]
+    frames = [encrypt([100, 5], owner().secret_key, scheme=BFV(1009)) for _ in range(11)]
     found = owner().decrypt(compute(Sum(), frames[:10]))
     assert found[:2].tolist() == [1000, 50]
     with pytest.raises(ValueRangeError, match=r"may reach 1,100, and integers modulo 1009 go up to 1,008"):
         compute(Sum(), frames)
     with pytest.raises(ParameterError, match=r"may reach 1,000 either way, .* with a sign go up to 504"):
         owner().decrypt(compute(Sum(), frames[:10]), signed=True)
-    x = evaluator(T).load(encrypt([200, 3], owner().secret_key, largest=200, plain_modulus=T))
+    x = evaluator(T).load(encrypt([200, 3], owner().secret_key, largest=200, scheme=BFV(T)))
     assert evaluator(T).square(x).largest == 40_000
     for act in (
         lambda: evaluator(T).square(x + 3),
@@ -358,8 +358,8 @@ def test_errors_are_whole_sentences() -> None:
     for act in (
         lambda: compute(Sum(), [reading(1.0, 80)] * 4),
         lambda: encrypt([101.0], owner().public_key),
-        lambda: check_room("A square", 1e30, SET, 3, 2.0**40, 0),
-        lambda: check_room("A square", 1e30, SET, 3, 1.0, 17),
+        lambda: check_room("A square", 1e30, SET, 3, 2.0**40, CKKS),
+        lambda: check_room("A square", 1e30, SET, 3, 1.0, BFV(17)),
     ):
         with pytest.raises(Error) as caught:
             act()
@@ -368,11 +368,11 @@ def test_errors_are_whole_sentences() -> None:
 
 def test_a_programs_product_of_polynomials_adds_up_as_many_products_as_there_are_coefficients() -> None:
     """Where the plain modulus has no slots; an evaluator's product is held to the same."""
-    frames = encrypt([10] * owner().parameters.n, owner().secret_key, plain_modulus=40_000, largest=10)
+    frames = encrypt([10] * owner().parameters.n, owner().secret_key, scheme=BFV(40_000), largest=10)
     square = Program((Step("multiply", 1, 0, 0),), ())
     with pytest.raises(ValueRangeError, match=r"may reach 409,600, .*modulo 40000"):
         compute(square, frames, owner().evaluation_keys)
-    few = encrypt([1, -1], owner().secret_key, plain_modulus=40_000, largest=1)
+    few = encrypt([1, -1], owner().secret_key, scheme=BFV(40_000), largest=1)
     found = owner().decrypt_with_errors(compute(square, few, owner().evaluation_keys), signed=True)
     assert found.values[:4].tolist() == [1, -2, 1, 0] and found.known.largest == owner().parameters.n
 
@@ -381,7 +381,7 @@ def test_integers_beyond_what_was_declared_are_not_shown() -> None:
     """A product of coefficients modulo a t that has slots, whose bound is of slots; and the wrong places."""
     integers = evaluator(65_537)
     given = [100] * owner().parameters.n
-    frames = encrypt(given, owner().secret_key, plain_modulus=65_537, places="coefficients")
+    frames = encrypt(given, owner().secret_key, scheme=BFV(65_537), places="coefficients")
     assert owner().decrypt(frames, places="coefficients").tolist() == given
     for data, places in ((integers.square(frames).to_seal(), "coefficients"), (frames, "slots")):
         for signed in (None, False, True):
@@ -392,7 +392,7 @@ def test_integers_beyond_what_was_declared_are_not_shown() -> None:
 
 
 def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:
-    frames = [encrypt([-5, 7], owner().public_key, plain_modulus=65_537) for _ in range(2)]
+    frames = [encrypt([-5, 7], owner().public_key, scheme=BFV(65_537)) for _ in range(2)]
     total = compute(Sum(), frames)
     for data, times in ((frames[0], 1), (total, 2)):
         for signed in (None, True):
@@ -400,5 +400,5 @@ def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:
             assert found[:2].tolist() == [-5 * times, 7 * times]
         residues = owner().decrypt(data, places="slots")[:2]
         assert residues.tolist() == [65_537 - 5 * times, 7 * times]
-    large = encrypt([40_000], owner().public_key, plain_modulus=65_537, largest=40_000)
+    large = encrypt([40_000], owner().public_key, scheme=BFV(65_537), largest=40_000)
     assert owner().decrypt(large, places="slots", signed=None)[0] == 40_000

@@ -14,7 +14,7 @@ from ciphermote.formats.declaration import split
 from ciphermote.formats.frames import read_stated_set
 from ciphermote.formats.framing import HEADER_BYTES
 from ciphermote.owner.encryption import Xof
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters import BFV, BUILTIN, CKKS, ParameterSet, by_name
 
 SET = by_name("n4096_q26x3_p27")
 T = 40961
@@ -41,8 +41,7 @@ def frames_apart(data: bytes) -> list[bytes]:
 def same(a: Ciphertext, b: Ciphertext) -> bool:
     return (
         np.array_equal(a.hosted.residues(), b.hosted.residues())
-        and (a.parameters, a.plain_modulus, a.key_id, a.scale)
-        == (b.parameters, b.plain_modulus, b.key_id, b.scale)
+        and (a.parameters, a.scheme, a.key_id, a.scale) == (b.parameters, b.scheme, b.key_id, b.scale)
         and a.known == b.known
     )
 
@@ -51,15 +50,15 @@ def same(a: Ciphertext, b: Ciphertext) -> bool:
 @pytest.mark.parametrize("key", ["secret_key", "public_key"])
 def test_frames_hold_what_their_bytes_for_seal_hold(parameters: ParameterSet, key: str) -> None:
     owner = Owner.generate(parameters, relin=False, summed=1)
-    for sent, modulus in (
-        (encrypt([1.5, -2.0, 90.0], getattr(owner, key)), 0),
-        (encrypt([1, 2, 3], getattr(owner, key), plain_modulus=257, places="coefficients"), 257),
+    for sent in (
+        encrypt([1.5, -2.0, 90.0], getattr(owner, key)),
+        encrypt([1, 2, 3], getattr(owner, key), scheme=BFV(257), places="coefficients"),
     ):
         frames = sent.to_frames()
         x = Ciphertext.from_frames(frames)
         assert same(x, sent) and x.to_frames() == frames
         assert same(
-            x, Ciphertext.from_seal(read_stated_set(frames, parameters).to_seal(), parameters, modulus)
+            x, Ciphertext.from_seal(read_stated_set(frames, parameters).to_seal(), parameters, sent.scheme)
         )
         assert same(x, Ciphertext.from_seal(x.to_seal())) and same(x, Ciphertext.from_bytes(frames))
         assert Ciphertext.from_frames(split(frames)[1], parameters).largest is None
@@ -99,7 +98,7 @@ def test_what_is_wrong_with_frames_is_said(owner: Owner) -> None:
     with pytest.raises(ciphermote.FrameError, match="no frames"):
         Ciphertext.from_frames(Ciphertext.from_frames(data).to_seal())
     with pytest.raises(ciphermote.MismatchError, match=f"is CKKS's, and one of BFV modulo {T} is wanted"):
-        Ciphertext.from_frames(data, SET, T)
+        Ciphertext.from_frames(data, SET, BFV(T))
 
 
 def test_what_was_computed_has_no_frames(owner: Owner) -> None:
@@ -117,8 +116,8 @@ def test_the_object_is_decrypted_as_its_bytes_are(owner: Owner) -> None:
         assert np.allclose(owner.decrypt(each), owner.decrypt(each.to_seal()), atol=1e-9, rtol=0)
         found, saved = owner.decrypt_with_errors(each), owner.decrypt_with_errors(each.to_seal())
         assert found.errors is not None and np.array_equal(found.errors, saved.errors)
-    integers = Evaluator(owner.evaluation_keys, T)
-    z = integers.multiply(*(encrypt([7, 5], owner.public_key, plain_modulus=T) for _ in range(2)))
+    integers = Evaluator(owner.evaluation_keys, BFV(T))
+    z = integers.multiply(*(encrypt([7, 5], owner.public_key, scheme=BFV(T)) for _ in range(2)))
     assert owner.decrypt(z, places="slots")[:2].tolist() == [49, 25]
     assert np.array_equal(owner.decrypt(z, places="slots"), owner.decrypt(z.to_seal(), places="slots"))
 
@@ -162,7 +161,7 @@ def test_a_product_that_was_not_relinearized_is_decrypted_but_not_computed_on(ow
     evaluator = Evaluator(owner.evaluation_keys)
     x = evaluator.load(encrypt([3.0], owner.secret_key))
     product = native.multiply(x.hosted, x.hosted)
-    unrelinearized = Ciphertext(SET, 0, owner.key_id, product)
+    unrelinearized = Ciphertext(SET, CKKS, owner.key_id, product)
     data = unrelinearized.to_seal()
     assert abs(owner.decrypt(data)[0] - 9) < 0.01
     with pytest.raises(ciphermote.FrameError, match="three polynomials"):
@@ -175,5 +174,5 @@ def test_notebooks_show_what_it_is(owner: Owner) -> None:
     shown = encrypt([1.0], owner.secret_key, largest=20)._repr_html_()
     for words in (SET.name, "CKKS", "scale", f"{owner.key_id:016x}", "<td>20</td>"):
         assert words in shown
-    integers = encrypt([1], owner.secret_key, plain_modulus=T)._repr_html_()
+    integers = encrypt([1], owner.secret_key, scheme=BFV(T))._repr_html_()
     assert f"BFV modulo {T}" in integers and "scale" not in integers

@@ -26,6 +26,7 @@ from ciphermote.cli import app
 from ciphermote.cli.numbers_in_files import parse_values
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.labels import detach
+from ciphermote.parameters import BFV
 from typer.testing import CliRunner
 
 T = 40961
@@ -183,7 +184,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     owner = Owner.load(house / "keys")
     (tmp_path / "other.bin").write_bytes(encrypt([1.0], owner.public_key).to_frames())
     adapted(run, house, tmp_path / "other.bin", tmp_path / "reading.ct")
-    (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961).to_frames())
+    (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, scheme=BFV(40961)).to_frames())
     adapted(run, house, tmp_path / "bfv.bin", tmp_path / "bfv.ct", "--plain-modulus", 40961)
     bare.write_bytes(detach((tmp_path / "reading.ct").read_bytes())[0])
     public = house / "public"

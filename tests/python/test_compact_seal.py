@@ -23,6 +23,7 @@ from ciphermote.compact.sets import COMPACT_SETS, CompactSet
 from ciphermote.compact.sums import CompactResult, CompactSum
 from ciphermote.formats import seal as sb
 from ciphermote.formats.labels import detach
+from ciphermote.parameters import BFV
 from compact_support import Fleet
 from numpy.typing import NDArray
 
@@ -44,8 +45,7 @@ class Seal:
         secret = sb.SealSecretKey(
             keys.set.parameters,
             keys.secret.hosted.residues(),
-            sb.Scheme.BFV,
-            keys.set.plain_modulus,
+            BFV(keys.set.plain_modulus),
         )
         self.decryptor = sealapi.Decryptor(
             self.context, self.load(sealapi.SecretKey, sb.write_secret_key(secret))
@@ -65,8 +65,7 @@ class Seal:
         read = sb.read_plaintext(
             Path(self.path).read_bytes(),
             self.set.parameters,
-            scheme=sb.Scheme.BFV,
-            plain_modulus=self.set.plain_modulus,
+            scheme=BFV(self.set.plain_modulus),
         )
         values = np.zeros(self.set.n, dtype=np.int64)
         values[: len(read.values)] = read.values
@@ -139,7 +138,7 @@ def test_the_label_names_the_key() -> None:
     fleet = Fleet(sets.B, 1)
     _, label = detach(to_seal(fleet.window(1, [4])))
     assert label is not None
-    assert (label.key_id, label.plain_modulus) == (fleet.keys.key_id, sets.B.plain_modulus)
+    assert (label.key_id, label.scheme) == (fleet.keys.key_id, BFV(sets.B.plain_modulus))
     assert label.parameters_id == sets.B.parameters.id
 
 

@@ -21,7 +21,7 @@ from ciphermote.formats import seal as sb
 from ciphermote.formats.device_public_key import read_public_key
 from ciphermote.formats.device_results import device_frames
 from ciphermote.owner.keys import SecretKey
-from ciphermote.parameters import BUILTIN, ParameterSet
+from ciphermote.parameters import BFV, BUILTIN, ParameterSet
 from ciphermote.parameters.native import core_params
 from seal_owner import SealOwner
 from sensor import split
@@ -47,9 +47,7 @@ class BfvOwner(SealOwner):
     def __init__(self, parameters: ParameterSet, folder: Path) -> None:
         self.t = plain_modulus_of(parameters)
         super().__init__(parameters, folder, self.t)
-        found = sb.read_secret_key(
-            self.save(self.secret_key), parameters, scheme=sb.Scheme.BFV, plain_modulus=self.t
-        )
+        found = sb.read_secret_key(self.save(self.secret_key), parameters, scheme=BFV(self.t))
         self.device_key = SecretKey._from_residues(parameters, found.residues)
         self.encoder = seal.BatchEncoder(self.context)
         self.evaluator = seal.Evaluator(self.context)
@@ -68,9 +66,7 @@ class BfvOwner(SealOwner):
         return ciphertext
 
     def read(self, ciphertext: seal.Ciphertext) -> sb.SealCiphertext:
-        return sb.read_ciphertext(
-            self.save(ciphertext), self.parms, scheme=sb.Scheme.BFV, plain_modulus=self.t
-        )
+        return sb.read_ciphertext(self.save(ciphertext), self.parms, scheme=BFV(self.t))
 
     def budget(self, ciphertext: seal.Ciphertext) -> int:
         return self.decryptor.invariant_noise_budget(ciphertext)

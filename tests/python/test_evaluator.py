@@ -21,7 +21,7 @@ from ciphermote.evaluate.native import NativeEngine
 from ciphermote.evaluate.program import Constant, Program, Step
 from ciphermote.evaluate.seal import SealEngine
 from ciphermote.formats import seal as sb
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name, prime_constants
+from ciphermote.parameters import BFV, BUILTIN, ParameterSet, by_name, prime_constants
 from ciphermote_testing import host_key_sums, host_transform
 from evaluator_support import isas
 from numpy.typing import NDArray
@@ -421,10 +421,28 @@ def test_fewer_values_leave_zeros() -> None:
 # --- refusals ---------------------------------------------------------------------------------------
 
 
+def test_operands_of_equal_contexts_go_together() -> None:
+    primes = primes_below(1 << 26, 4)
+    one, other = (ev.Context(10, primes[:3], primes[3:]) for _ in range(2))
+    residues = np.ones((2, 3, N), np.uint32)
+    a, b = (ev.Ciphertext(context, residues, 2.0**20) for context in (one, other))
+    assert (ev.add(a, b).residues() == 2).all()
+    keys = ev.EvaluationKeys(other)
+    keys.add_galois(3, np.ones((3, 2, 4, N), np.uint32))
+    assert ev.rotate(a, 1, keys).residues().shape == residues.shape
+    total = ev.Sum(one)
+    total.add(b)
+    assert (total.total().residues() == residues).all()
+    if len(isas()) > 1:
+        portable = ev.Context(10, primes[:3], primes[3:], isa="portable")
+        with pytest.raises(EngineError, match="two contexts"):
+            ev.add(a, ev.Ciphertext(portable, residues, 2.0**20))
+
+
 def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     primes = primes_below(1 << 26, 4)
     context = ev.Context(10, primes[:3], primes[3:])
-    other = ev.Context(10, primes[:3], primes[3:])
+    other = ev.Context(10, primes[2::-1], primes[3:])
     keys = ev.EvaluationKeys(context)
     residues = np.ones((2, 3, N), np.uint32)
     a = ev.Ciphertext(context, residues, 2.0**20)
@@ -510,7 +528,7 @@ def test_engines_compute_bfv(name: Literal["native", "seal"]) -> None:
     model = LinearModel(np.array([[3, -2, 7], [0, 1, -1], [-4, 0, 0]]), np.array([5, -6, 0]))
     owner = Owner.generate(by_name("n8192_q26x7_p27"), model=model)
     x, y = np.array([12, -5, 9]), np.array([-3, 4, 11])
-    frames = [encrypt(values, owner.public_key, plain_modulus=t) for values in (x, y)]
+    frames = [encrypt(values, owner.public_key, scheme=BFV(t)) for values in (x, y)]
     first, second = (frame.to_seal() for frame in frames)
     steps = (
         Step("multiply", 1, 0, 0),
@@ -523,7 +541,7 @@ def test_engines_compute_bfv(name: Literal["native", "seal"]) -> None:
         found = owner.decrypt(result, places="slots")
         return [int(value) - (t if value > t // 2 else 0) for value in found[:3]]
 
-    with owner.evaluation_keys.engine(t, name=name) as engine:
+    with owner.evaluation_keys.engine(BFV(t), name=name) as engine:
         assert slots(engine.linear(first, model, feature_bound=20)) == list(model.weights @ x + model.bias)
         assert slots(engine.sum([first, second])) == list(x + y)
         assert slots(engine.sum([engine.sum([first]), second])) == list(x + y)

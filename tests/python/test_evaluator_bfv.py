@@ -16,7 +16,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import _evaluator as ev
 from ciphermote.base.errors import EngineError
 from ciphermote.formats import seal as sb
-from ciphermote.parameters import BUILTIN, ParameterSet, is_prime
+from ciphermote.parameters import BFV, BUILTIN, ParameterSet, is_prime
 from evaluator_support import isas
 from numpy.typing import NDArray
 from seal_owner import SealOwner
@@ -38,7 +38,7 @@ class Beside:
         self.seal.generator.create_galois_keys(elements, self.seal_galois)
         galois, relin = self.seal.save(self.seal_galois), self.seal.relin_keys()
         self.seal_relin = self.seal.load(sealapi.RelinKeys, relin)
-        options: sb.SchemeOptions = {"scheme": sb.Scheme.BFV, "plain_modulus": t}
+        options = {"scheme": BFV(t)}
         self.galois = sb.read_galois_keys(galois, parameters, **options).keys
         self.relin = sb.read_relin_keys(relin, parameters, **options).key
         self.encoder = sealapi.BatchEncoder(self.seal.context)
@@ -78,8 +78,7 @@ class Beside:
             False,
             1.0,
             found.coefficients(),
-            scheme=sb.Scheme.BFV,
-            plain_modulus=self.t,
+            scheme=BFV(self.t),
         )
         return self.seal.load(sealapi.Ciphertext, sb.write_ciphertext(coefficients))
 

@@ -25,7 +25,7 @@ from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import inner_sum_steps
 from ciphermote.evaluate.program import Program, Step
 from ciphermote.formats.labels import detach
-from ciphermote.parameters import by_name, is_prime
+from ciphermote.parameters import BFV, Scheme, by_name, is_prime
 from ciphermote.parameters.native import context_of
 from numpy.typing import NDArray
 
@@ -43,7 +43,7 @@ def owner() -> Owner:
 
 @cache
 def evaluator(t: int = 0) -> Evaluator:
-    return Evaluator(owner().evaluation_keys, t)
+    return Evaluator(owner().evaluation_keys, Scheme(t))
 
 
 def real(values: NDArray[np.float64]) -> Ciphertext:
@@ -52,7 +52,7 @@ def real(values: NDArray[np.float64]) -> Ciphertext:
 
 def whole(values: NDArray[np.int64]) -> Ciphertext:
     """For arithmetic modulo T that is meant to wrap."""
-    frames = encrypt(values, owner().secret_key, largest=T - 1, plain_modulus=T)
+    frames = encrypt(values, owner().secret_key, largest=T - 1, scheme=BFV(T))
     return evaluator(T).load(frames).without_bound()
 
 
@@ -163,7 +163,7 @@ def test_matrices_times_vectors() -> None:
     rows = K.reshape(2, -1)
     both = np.zeros_like(rows)
     both[:, :6] = rows[:, :9] @ integers.T
-    assert exact(evaluator(T).matmul(Matrix(SET, integers, plain_modulus=T), whole(K)), both.ravel())
+    assert exact(evaluator(T).matmul(Matrix(SET, integers, scheme=BFV(T)), whole(K)), both.ravel())
 
 
 def test_a_matrix_of_all_slots_wraps_around() -> None:
@@ -174,12 +174,12 @@ def test_a_matrix_of_all_slots_wraps_around() -> None:
     for k, factor in diagonals.items():
         table[np.arange(small.slots), (np.arange(small.slots) + k) % small.slots] = factor
     t = 40961
-    matrix = Matrix(small, table, plain_modulus=t)
+    matrix = Matrix(small, table, scheme=BFV(t))
     keys = Owner.generate(small, rotations=matrix.steps)
     values = random.integers(0, 4, small.n)
-    e = Evaluator(keys.evaluation_keys, t)
+    e = Evaluator(keys.evaluation_keys, BFV(t))
     found = keys.decrypt(
-        e.matmul(matrix, encrypt(values, keys.public_key, plain_modulus=t)).to_seal(), places="slots"
+        e.matmul(matrix, encrypt(values, keys.public_key, scheme=BFV(t))).to_seal(), places="slots"
     )
     assert (found.reshape(2, -1) == values.reshape(2, -1) @ table.T % t).all()
 
@@ -313,16 +313,16 @@ def test_ciphertexts_travel_and_pickle_as_bytes() -> None:
 def test_without_slots_nothing_acts_on_slots() -> None:
     keys = Owner.generate("n4096_q26x3_p27", rotations=[1], conjugation=True)
     t = 1024
-    e = Evaluator(keys.evaluation_keys, t)
+    e = Evaluator(keys.evaluation_keys, BFV(t))
     k = np.arange(1, 5)
-    x = e.load(encrypt(k, keys.secret_key, largest=4, plain_modulus=t))
+    x = e.load(encrypt(k, keys.secret_key, largest=4, scheme=BFV(t)))
     for act in (
         lambda: e.rotate(x, 1),
         lambda: e.rotate_many(x, [1]),
         lambda: e.conjugate(x),
         lambda: e.inner_sum(x, 1),
         lambda: e.polynomial(x, [0, 0, 1]),
-        lambda: Matrix(keys.parameters, [[1]], plain_modulus=t),
+        lambda: Matrix(keys.parameters, [[1]], scheme=BFV(t)),
         lambda: x + 5,
         lambda: 5 - x,
         lambda: x + k,
@@ -330,7 +330,7 @@ def test_without_slots_nothing_acts_on_slots() -> None:
     ):
         with pytest.raises(EngineError, match="1024 has no slots"):
             act()
-    frames = encrypt(k, keys.secret_key, plain_modulus=t)
+    frames = encrypt(k, keys.secret_key, scheme=BFV(t))
     for name in get_args(EngineName):
         with pytest.raises(EngineError, match="modulo 1024 are not batched"):
             compute(Program((Step("rotate", 1, 0, 1),), ()), frames, keys.evaluation_keys, engine=name)
@@ -343,13 +343,13 @@ def test_without_slots_nothing_acts_on_slots() -> None:
     assert (keys.decrypt(square.to_seal())[:8] == np.convolve([*k, 0], k)).all()
     # A prime beyond 2^27 has slots, though nothing of ours encodes them.
     large = next(q for q in range((1 << 27) + 1, 1 << 31, 2 * keys.parameters.n) if is_prime(q))
-    e = Evaluator(keys.evaluation_keys, large)
-    context = context_of(keys.parameters, large)
+    e = Evaluator(keys.evaluation_keys, BFV(large))
+    context = context_of(keys.parameters, BFV(large))
     coefficients = np.arange(keys.parameters.n)
     plain = native.Plaintext(context, coefficients, native.Places.coefficients, 3)
     entropy = _owner.Entropy(bytes(range(32)))
     made = _owner.encrypt(plain, _owner.SecretKey(context, keys.secret_key.hosted.coefficients()), entropy)
-    y = Ciphertext(keys.parameters, large, keys.key_id, made)
+    y = Ciphertext(keys.parameters, BFV(large), keys.key_id, made)
 
     def slots(found: Ciphertext) -> NDArray[np.int64]:
         return keys.decrypt(found.to_seal(), places="slots").astype(np.int64)
@@ -385,7 +385,7 @@ def test_a_missing_key_is_named_by_what_it_does_and_how_to_make_it() -> None:
         (lambda: evaluator().rotate(real(X), 700), r"rotation by 700 slots, or by -3396 .*rotations=\[700\]"),
         (lambda: evaluator().rotate(real(X), -6), r"by 4090 slots, or by -6 .*rotations=\[4090\]"),
         (lambda: Evaluator(SET).conjugate(real(X)), r"the conjugation .*conjugation=True"),
-        (lambda: Evaluator(SET, T).conjugate(whole(K)), r"the exchange of the rows .*conjugation=True"),
+        (lambda: Evaluator(SET, BFV(T)).conjugate(whole(K)), r"the exchange of the rows .*conjugation=True"),
         (lambda: Evaluator(SET).square(real(X)), r"no relinearization key.*relin=True"),
     ):
         with pytest.raises(EngineError, match=words):
@@ -454,10 +454,10 @@ def test_what_does_not_fit_is_refused() -> None:
         (ParameterError, "give real numbers", lambda: e.polynomial(x, [0, 1j])),
         (ParameterError, "one dimension", lambda: e.polynomial(x, [[0, 1]])),  # type: ignore[list-item]
         (EngineError, "no ciphertexts", lambda: e.sum([])),
-        (EngineError, "another set or scheme", lambda: e.matmul(Matrix(SET, [[1]], plain_modulus=T), x)),
+        (EngineError, "another set or scheme", lambda: e.matmul(Matrix(SET, [[1]], scheme=BFV(T)), x)),
         (EngineError, "entries of the matrix are 0", lambda: Matrix(SET, np.zeros((2, 2)))),
         (ParameterError, "two dimensions", lambda: Matrix(SET, [1.0, 2.0])),
-        (ParameterError, "integers", lambda: Matrix(SET, [[0.5]], plain_modulus=T)),
+        (ParameterError, "integers", lambda: Matrix(SET, [[0.5]], scheme=BFV(T))),
         (ParameterError, "integers", lambda: k + 0.5),
         (ParameterError, "shape", lambda: x + np.eye(1)),
         (EngineError, "room for 4096", lambda: x + np.zeros(4097)),

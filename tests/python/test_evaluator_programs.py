@@ -15,7 +15,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import _evaluator as ev
 from ciphermote import parameters as sets
 from ciphermote.formats import seal as sb
-from ciphermote.parameters import ParameterSet, generate
+from ciphermote.parameters import ParameterSet, Scheme, generate
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -52,10 +52,7 @@ class World:
 
     def __init__(self, parameters: ParameterSet, t: int, folder: Path) -> None:
         self.parameters, self.t = parameters, t
-        self.options: sb.SchemeOptions = {
-            "scheme": sb.Scheme.BFV if t else sb.Scheme.CKKS,
-            "plain_modulus": t,
-        }
+        self.options = {"scheme": Scheme(t)}
         self.seal = SealOwner(parameters, folder, t, sealapi.SEC_LEVEL_TYPE.NONE)
         self.run = sealapi.Evaluator(self.seal.context)
         n = parameters.n

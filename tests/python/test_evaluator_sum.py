@@ -20,7 +20,7 @@ from ciphermote.base.errors import EngineError, FrameError, MismatchError
 from ciphermote.formats import frames as adapter
 from ciphermote.formats import seal as sb
 from ciphermote.owner.encryption import Xof
-from ciphermote.parameters import is_prime, prime_constants
+from ciphermote.parameters import BFV, CKKS, Scheme, is_prime, prime_constants
 from evaluator_support import isas
 from numpy.typing import NDArray
 
@@ -253,7 +253,8 @@ def test_threads_take_turns() -> None:
 
 def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     chain = small()
-    context, other = context_of(chain, ""), context_of(chain, "")
+    context = context_of(chain, "")
+    other = context_of(set_of(chain.n, chain.primes[::-1]), "")
     seed, first = seed_of(CHACHA20), residues_of(chain)
     long_seed = seed_of(SHAKE256)
     total = ev.Sum(context)
@@ -267,6 +268,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     beyond = [*packed(chain, first)[:2], pack(over[2], 26)]
     two = first[:2].copy()
     form = ev.Form.coefficients
+    foreign = ev.Ciphertext(other, residues_of(chain, 2)[:, ::-1].copy(), SCALE)
     refused = [
         (lambda: total.add_seeded(CHACHA20, seed, first, 2 * SCALE), r"The scales are 2\^12\S* and 2\^13"),
         (lambda: total.add_seeded(CHACHA20, seed, two, SCALE), "have 3 and 2 primes"),
@@ -283,7 +285,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         (lambda: total.add_packed(CHACHA20, seed, [b"", b"", b""], SCALE), "packed in 0 bytes and take 3328"),
         (lambda: total.add_packed(CHACHA20, seed, [], SCALE), "at 0 primes"),
         (lambda: total.add_seeded(CHACHA20, seed, first, float("nan")), "The scale is nan"),
-        (lambda: total.add(ev.Ciphertext(other, residues_of(chain, 2), SCALE)), "another context"),
+        (lambda: total.add(foreign), "another context"),
     ]
     for call, message in refused:
         with pytest.raises(EngineError, match=message):
@@ -318,9 +320,9 @@ def owner() -> Owner:
     return Owner.generate()
 
 
-def frames_of(owner: Owner, values: Sequence[float], xof: Xof = "chacha20", plain_modulus: int = 0) -> bytes:
+def frames_of(owner: Owner, values: Sequence[float], xof: Xof = "chacha20", scheme: Scheme = CKKS) -> bytes:
     return encrypt(
-        values, owner.secret_key, largest=100 if plain_modulus else 4, xof=xof, plain_modulus=plain_modulus
+        values, owner.secret_key, largest=100 if scheme.is_bfv else 4, xof=xof, scheme=scheme
     ).to_frames()
 
 
@@ -339,7 +341,7 @@ def test_frames_seeded_bytes_and_objects_add_up(owner: Owner, xof: Xof) -> None:
 
 
 def test_integers_add_up(owner: Owner) -> None:
-    frames = [frames_of(owner, [3, 5], plain_modulus=40961), frames_of(owner, [4, 6], plain_modulus=40961)]
+    frames = [frames_of(owner, [3, 5], scheme=BFV(40961)), frames_of(owner, [4, 6], scheme=BFV(40961))]
     total = owner.decrypt(compute(Sum(), frames), places="slots")
     assert total[:3].tolist() == [7, 11, 0]
 
@@ -348,7 +350,7 @@ def test_integers_in_coefficient_form_add_up(owner: Owner) -> None:
     """SEAL's own form of BFV, with a seed and without."""
     seeded, full = (
         adapter.read_stated_set(
-            encrypt(values, key, xof=xof, plain_modulus=40961).to_frames(), owner.parameters
+            encrypt(values, key, xof=xof, scheme=BFV(40961)).to_frames(), owner.parameters
         )
         for values, key, xof in (
             ([3, 5], owner.secret_key, "shake256"),
@@ -365,7 +367,7 @@ def test_means(owner: Owner) -> None:
     frames = [frames_of(owner, values) for values in VALUES]
     assert np.abs(owner.decrypt(compute(Mean(), frames))[:2] - [5.75 / 3, 0.5]).max() < SLOT_ERROR
     with pytest.raises(EngineError, match="BFV computes with integers"):
-        compute(Mean(), [frames_of(owner, [3], plain_modulus=40961)])
+        compute(Mean(), [frames_of(owner, [3], scheme=BFV(40961))])
     large = encrypt([1.0], owner.secret_key, largest=1, log2_scale=57)
     few = compute(Sum(), large).as_seal()
     one_prime = sb.write_ciphertext(
@@ -379,7 +381,7 @@ def test_a_scheme_a_key_or_a_scale_apart_is_named(owner: Owner) -> None:
     frames = frames_of(owner, [1.0])
     others = [
         (
-            frames_of(owner, [1], plain_modulus=40961),
+            frames_of(owner, [1], scheme=BFV(40961)),
             MismatchError,
             "is BFV modulo 40961's, and one of CKKS is wanted",
         ),

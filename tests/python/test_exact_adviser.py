@@ -18,7 +18,7 @@ from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.program import Program, Step
 from ciphermote.formats import seal as sb
 from ciphermote.formats.declaration import split
-from ciphermote.parameters import BUILTIN, batches, by_name, exact_adviser
+from ciphermote.parameters import BFV, BUILTIN, batches, by_name, exact_adviser
 from ciphermote.parameters.exact_adviser import ExactAdvice, ExactComputation, advise_exact
 from ciphermote.parameters.noise import LARGEST, encryption_sigma
 from exact import phase
@@ -38,7 +38,7 @@ def readings(
     values[:, 0], values[:, -1] = computation.magnitude, -computation.magnitude
     key = owner.secret_key if computation.key == "symmetric" else owner.public_key
     largest = computation.magnitude
-    return values, [encrypt(row, key, largest=largest, plain_modulus=advice.plain_modulus) for row in values]
+    return values, [encrypt(row, key, largest=largest, scheme=BFV(advice.plain_modulus)) for row in values]
 
 
 def noise_budget(result: Ciphertext, owner: Owner, t: int) -> float:
@@ -127,7 +127,7 @@ def test_a_model_of_the_largest_weights_scores_exactly(key: Any, magnitude: int)
     owner = Owner.generate(advice.parameters, model=model)
     features = magnitude * signs[1]
     sender = owner.secret_key if key == "symmetric" else owner.public_key
-    frames = encrypt(features, sender, largest=magnitude, plain_modulus=advice.plain_modulus)
+    frames = encrypt(features, sender, largest=magnitude, scheme=BFV(advice.plain_modulus))
     scores = compute(model, frames, owner.evaluation_keys, bound=magnitude)
     expected = model.weights.astype(int) @ features
     assert expected.max() == computation.result_bound
@@ -143,7 +143,7 @@ def test_slots_are_added_up_exactly() -> None:
     program = Program(
         tuple(step for i in steps for step in (Step("rotate", 1, 0, i), Step("add", 0, 0, 1))), ()
     )
-    frames = encrypt(np.full(2048, 10), owner.secret_key, largest=10, plain_modulus=advice.plain_modulus)
+    frames = encrypt(np.full(2048, 10), owner.secret_key, largest=10, scheme=BFV(advice.plain_modulus))
     result = compute(program, frames, owner.evaluation_keys)
     check_result(result, owner, advice, np.full(2048, 20480), slack=16)
 
@@ -152,12 +152,11 @@ def test_fresh_noise_is_that_of_the_formulas() -> None:
     """Zeros scale without a rounding, under both keys."""
     owner = Owner.generate(by_name("n4096_q26x3_p27"))
     for key, sender in (("symmetric", owner.secret_key), ("asymmetric", owner.public_key)):
-        frames = encrypt([0], sender, plain_modulus=2)
+        frames = encrypt([0], sender, scheme=BFV(2))
         ciphertext = sb.read_ciphertext(
             compute(Sum(), [frames], owner.parameters).to_seal(),
             owner.parameters,
-            scheme=sb.Scheme.BFV,
-            plain_modulus=2,
+            scheme=BFV(2),
         )
         noise = np.array(phase(ciphertext, owner.secret_key), float)
         # One ciphertext's scatters by 1.7 %; without one of its products it would be 0.71 of this.
@@ -174,10 +173,10 @@ def test_the_largest_result_of_a_modulus_is_exact_and_one_more_refused() -> None
     advice = advise_exact(computation)
     assert computation.result_bound == advice.largest_result == (T - 1) // 2
     owner = Owner.generate(advice.parameters)
-    frames = [encrypt([768, -768], owner.secret_key, largest=768, plain_modulus=T) for _ in range(8)]
+    frames = [encrypt([768, -768], owner.secret_key, largest=768, scheme=BFV(T)) for _ in range(8)]
     total = compute(Sum(), frames, advice.parameters)
     assert owner.decrypt(total, places="slots", signed=True)[:2].tolist() == [6144, -6144]
-    one = encrypt([1, -1], owner.secret_key, largest=1, plain_modulus=T)
+    one = encrypt([1, -1], owner.secret_key, largest=1, scheme=BFV(T))
     beyond = compute(Sum(), [total, one], advice.parameters)
     with pytest.raises(ParameterError, match="may reach 6,145 either way"):
         owner.decrypt(beyond, places="slots", signed=True)
@@ -272,7 +271,7 @@ def test_sizes_are_those_of_the_c_headers(tmp_path: Path) -> None:
     sizes = [int(line) for line in subprocess.run([program], capture_output=True, check=True).stdout.split()]
     assert sizes == [advice.arena_bytes for advice in advised]
     owner = Owner.generate(advised[0].parameters)
-    frames = encrypt([1], owner.secret_key, plain_modulus=advised[0].plain_modulus)
+    frames = encrypt([1], owner.secret_key, scheme=BFV(advised[0].plain_modulus))
     assert len(split(frames.to_frames())[1]) == advised[0].frame_bytes
 
 

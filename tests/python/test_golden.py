@@ -77,7 +77,7 @@ def both_encodings(
 def test_names_of_parameter_sets_and_roots_of_unity(chosen: ParameterSet) -> None:
     chain = chain_of(chosen)
     assert chain.id == chosen.id.to_bytes(4, "little")
-    assert chain.parms_id() == chosen.parms_id(parameters.SCHEME_CKKS)
+    assert chain.parms_id() == chosen.parms_id()
     q = chosen.primes[-1]
     assert golden.smallest_root(chosen.n, q) == parameters.prime_constants(chosen.n, q).psi
 

@@ -33,7 +33,7 @@ from ciphermote.owner import bfv, ckks
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.provisioning import Provision, parse_blob, provision, to_blob
-from ciphermote.parameters import by_name, generate
+from ciphermote.parameters import BFV, by_name, generate
 from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from seal_owner import SCALE, SealOwner
@@ -288,7 +288,7 @@ def exact(of: House, values: np.ndarray, *, ntt_form: bool = True, batch: bool =
     frames = of.sensor.device.encrypt_bfv_symmetric(
         core_params(PARMS), secret, of.store.key_id, 3, values, T, encoding, 32, ntt_form, "frames"
     )
-    return adapt(frames, PARMS, of.store.key_id, plain_modulus=T)
+    return adapt(frames, PARMS, of.store.key_id, scheme=BFV(T))
 
 
 def test_an_engine_computes_on_its_own_key_alone_and_labels_the_result(
@@ -380,9 +380,9 @@ def test_schemes_and_plain_moduli_do_not_mix(ours: House) -> None:
     with pytest.raises(MismatchError, match="CKKS, not BFV"):
         bfv.decrypt(ours.reading(), ours.store.secret(), T)
     with pytest.raises(MismatchError, match="CKKS, not BFV"):
-        open_engine(PARMS, galois_keys=ours.galois(), plain_modulus=T)
-    keys = galois_keys_for_bfv(ours.galois(), PARMS, T)
-    assert sb.read_galois_keys(keys, PARMS, scheme=sb.Scheme.BFV, plain_modulus=T).key_id == ours.store.key_id
+        open_engine(PARMS, galois_keys=ours.galois(), scheme=BFV(T))
+    keys = galois_keys_for_bfv(ours.galois(), PARMS, BFV(T))
+    assert sb.read_galois_keys(keys, PARMS, scheme=BFV(T)).key_id == ours.store.key_id
 
 
 def test_results_go_back_to_the_device_of_their_key_alone(ours: House, theirs: House, engine: Engine) -> None:
@@ -522,7 +522,7 @@ def test_integers_are_exact_down_to_the_last_bit_of_budget() -> None:
         c0 = (scaled + noise * (-1) ** message - secret.coefficients) % q
         rows[0, 0] = c0
         rows[1, 0, 1:] = 0
-        ciphertext = sb.SealCiphertext(SMALL, 1, False, 1.0, rows, None, sb.Scheme.BFV, t)
+        ciphertext = sb.SealCiphertext(SMALL, 1, False, 1.0, rows, None, BFV(t))
         return sb.write_ciphertext(ciphertext)
 
     limit = q // (4 * t)

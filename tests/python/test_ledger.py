@@ -20,7 +20,7 @@ from ciphermote.formats.frames import FrameSet, SetHeader, adapt
 from ciphermote.formats.ledger import LEDGER_FILE, CounterLedger
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import provision
-from ciphermote.parameters import by_name
+from ciphermote.parameters import CKKS, by_name
 from sensor import Sensor, split
 from typer.testing import CliRunner
 
@@ -29,7 +29,7 @@ Run = Callable[..., str]
 
 
 def reading(counter: int, key_id: int = 1, value: int = 0) -> FrameSet:
-    header = SetHeader(PARMS, 2, True, 2, 1, key_id, counter, 2.0**18, 0, 0)
+    header = SetHeader(PARMS, CKKS, True, 2, 1, key_id, counter, 2.0**18, 0)
     return FrameSet(header, np.full((2, 1, PARMS.n), value, dtype=np.uint32))
 
 

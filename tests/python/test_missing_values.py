@@ -22,13 +22,13 @@ from ciphermote.evaluate.client_aided import plan_rounds
 from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.evaluate.neural_network import Network, quantise
 from ciphermote.owner import ckks
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, by_name
 from link import DeviceLink
 
 PACKAGE = Path(ciphermote.__file__).parent
 MASKED = np.ma.array([20, -99, 21], mask=[0, 1, 0])
 OWNER = Owner.generate("n2048_q26_p27", relin=False)
-INTEGERS = {"plain_modulus": 12289}
+INTEGERS = {"scheme": BFV(12289)}
 MODEL = LinearModel([[0.5, -1.0, 2.0]], [0.25])
 NETWORK = Network((MODEL,), 100.0)
 WHOLE = quantise(NETWORK, [[1.0, 2.0, 3.0]], plain_modulus=12289, limit=50)

@@ -30,7 +30,7 @@ from ciphermote.cli.numbers_in_files import parse_values
 from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.evaluate.program import Program
 from ciphermote.formats.declaration import split
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, by_name
 from typer.testing import CliRunner
 
 T = 40961
@@ -273,7 +273,7 @@ def test_a_plain_modulus_that_contradicts_is_refused(
         assert not out.exists()
         for data in (path.read_bytes(), frames):
             with pytest.raises(kind, match="--plain-modulus"):
-                Ciphertext.from_bytes(data, owner.parameters, given)
+                Ciphertext.from_bytes(data, owner.parameters, BFV(given))
     run("add", path, "-o", out, *stated)
 
 

@@ -453,7 +453,9 @@ def small() -> tuple[ev.Context, _owner.SecretKey]:
 
 def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     context, secret = small()
-    alone, other = context_of(2), context_of(2, 1)
+    alone = context_of(2)
+    primes = primes_below(1 << 26, 3)
+    other = ev.Context(10, [primes[0], primes[2]], [primes[1]])
     foreign, entropy = _owner.SecretKey(other, ternary()), _owner.Entropy(SEED)
     without = _owner.SecretKey(alone, ternary())
     plain = ev.Plaintext(context, np.ones(1, complex), 2.0**20, 2)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ciphermote import parameters
 from ciphermote.base.errors import Error, ParameterError
-from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
+from ciphermote.parameters import BFV, BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
 from ciphermote.parameters.c_source import c_header
 from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters.sets import MAX_PRIMES
@@ -145,23 +145,23 @@ def test_seal_accepts_each_set_and_names_it_alike(builtin: ParameterSet, tmp_pat
     context = seal.SEALContext(parms, True, seal.SEC_LEVEL_TYPE.TC128)
     assert context.parameters_set()
     secret = seal.KeyGenerator(context).secret_key()
-    assert struct.pack("<4Q", *secret.parms_id()) == builtin.parms_id(2, len(builtin.primes))
+    assert struct.pack("<4Q", *secret.parms_id()) == builtin.parms_id(primes=len(builtin.primes))
     plain, encrypted = seal.Plaintext(), seal.Ciphertext()
     seal.CKKSEncoder(context).encode([1.0], 2.0**20, plain)
     seal.Encryptor(context, secret).encrypt_symmetric(plain, encrypted)
-    assert struct.pack("<4Q", *encrypted.parms_id()) == builtin.parms_id(parameters.SCHEME_CKKS)
+    assert struct.pack("<4Q", *encrypted.parms_id()) == builtin.parms_id()
 
 
 def test_parms_id_is_blake2b_over_little_endian_words() -> None:
     words = struct.pack("<4Q", 1, 1024, CHEAP_PRIME, 12289)
     hashed = hashlib.blake2b(words, digest_size=32).digest()
-    assert parameters.by_name("n1024_q26").parms_id(parameters.SCHEME_BFV, t=12289) == hashed
+    assert parameters.by_name("n1024_q26").parms_id(BFV(12289)) == hashed
 
 
 @pytest.mark.parametrize("level", [0, 5])
 def test_parms_id_refuses_a_level_that_is_not_there(level: int) -> None:
     with pytest.raises(ParameterError, match="give 1 to 4"):
-        parameters.by_name("n4096_q26x3_p27").parms_id(2, level)
+        parameters.by_name("n4096_q26x3_p27").parms_id(primes=level)
 
 
 @EACH_SET

@@ -31,6 +31,7 @@ from ciphermote import (
 )
 from ciphermote.base.errors import GatewayError
 from ciphermote.evaluate import native
+from ciphermote.parameters import BFV, Scheme
 from link import LinkError
 
 MODEL = LinearModel([[0.5, -1.0], [1.0, 0.25]], [0.25, 0.0])
@@ -57,22 +58,22 @@ def test_an_owner_and_its_keys_decrypt_after_they_decrypted(again: Callable[[Any
 
 
 @ways
-@pytest.mark.parametrize("scheme", [{}, {"plain_modulus": T}])
-def test_an_evaluator_computes_the_same(again: Callable[[Any], Any], scheme: dict[str, int]) -> None:
+@pytest.mark.parametrize("scheme", [{}, {"scheme": BFV(T)}])
+def test_an_evaluator_computes_the_same(again: Callable[[Any], Any], scheme: dict[str, Scheme]) -> None:
     evaluator = Evaluator(OWNER.evaluation_keys, **scheme)
     data = encrypt([1, 2], OWNER.public_key, **scheme)
     assert again(evaluator).square(data).to_seal() == evaluator.square(data).to_seal()
 
 
 @ways
-@pytest.mark.parametrize("options", [{}, {"plain_modulus": T}, {"scale": 2.0**20}])
+@pytest.mark.parametrize("options", [{}, {"scheme": BFV(T)}, {"scale": 2.0**20}])
 def test_a_matrix_is_the_same(again: Callable[[Any], Any], options: dict[str, Any]) -> None:
     matrix = Matrix(OWNER.parameters, [[1, 2], [3, 4]], **options)
     other = again(matrix)
-    assert (other.steps, other.plain_modulus) == (matrix.steps, matrix.plain_modulus)
+    assert (other.steps, other.scheme) == (matrix.steps, matrix.scheme)
     owner = Owner.generate("n4096_q26x3_p27", rotations=matrix.steps)
-    evaluator = Evaluator(owner.evaluation_keys, options.get("plain_modulus", 0))
-    data = encrypt([1, 2], owner.public_key, largest=4, plain_modulus=options.get("plain_modulus", 0))
+    evaluator = Evaluator(owner.evaluation_keys, matrix.scheme)
+    data = encrypt([1, 2], owner.public_key, largest=4, scheme=matrix.scheme)
     given = evaluator.load(data)
     assert evaluator.matmul(other, given).to_seal() == evaluator.matmul(matrix, given).to_seal()
 
@@ -122,7 +123,7 @@ def test_evaluation_keys_are_expanded_once_and_not_for_ever(monkeypatch: pytest.
     assert len(expanded) == len(owner.rotations)
     keys = owner.evaluation_keys
     for modulus in (12289, 40961, 65537, 114689):
-        with keys.borrowed(modulus, bare=False, name="native") as engine:
+        with keys.borrowed(BFV(modulus), bare=False, name="native") as engine:
             assert engine is not None
         assert len(keys._kept) <= 2
     owner.extend(rotations=[7])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from ciphermote import Owner, PrecisionWarning, encrypt
 from ciphermote.cli import app
+from ciphermote.parameters import BFV
 from typer.testing import CliRunner
 
 
@@ -56,7 +57,7 @@ def test_numbers_that_noise_nearly_hides_are_warned_of() -> None:
         ([0.05], own.secret_key, {}),
         ([21.5], own.public_key, {}),
         ([0.0], own.public_key, {}),
-        ([1], own.public_key, {"plain_modulus": 40961}),
+        ([1], own.public_key, {"scheme": BFV(40961)}),
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -22,7 +22,7 @@ from ciphermote.formats.seeded_keys import KeyKind
 from ciphermote.owner.device_keys import DeviceKeys
 from ciphermote.owner.keys import SecretKey, make_rekey_key
 from ciphermote.owner.provisioning import to_c_header
-from ciphermote.parameters import EVALUATOR_SETS, ParameterSet, by_id, by_name, from_primes, generate
+from ciphermote.parameters import BFV, EVALUATOR_SETS, ParameterSet, by_id, by_name, from_primes, generate
 from ciphermote.parameters.files import parameters_from_dict, parameters_to_dict
 from numpy.typing import NDArray
 from typer.testing import CliRunner
@@ -70,9 +70,9 @@ def test_a_devices_ciphertext_comes_under_the_owners_key(parameters: ParameterSe
 def test_bfv_too_and_the_device_is_provisioned_with_its_own_key() -> None:
     parameters = SETS[1]
     k = np.random.default_rng(1).integers(0, T, parameters.n)
-    evaluator = Evaluator(owner(parameters).evaluation_keys, T)
+    evaluator = Evaluator(owner(parameters).evaluation_keys, BFV(T))
     found = evaluator.rekey(
-        encrypt(k, device(parameters).secret_key, largest=T - 1, plain_modulus=T),
+        encrypt(k, device(parameters).secret_key, largest=T - 1, scheme=BFV(T)),
         evaluator.rekey_key(device(parameters).rekey_key),
     )
     assert (owner(parameters).decrypt(found.to_seal(), places="slots") == k).all()
@@ -248,8 +248,8 @@ def test_keys_of_several_special_primes_are_kept_extended_and_computed_with(tmp_
     square = evaluator.rescale(evaluator.square(c), 2)
     assert np.abs(held.decrypt(square.to_seal()) - x * x).max() < 1e-6
     k = np.random.default_rng(1).integers(0, T, p.n)
-    bfv = Evaluator(held.evaluation_keys, T)
-    whole = bfv.load(encrypt(k, held.public_key, largest=T - 1, plain_modulus=T)).without_bound()
+    bfv = Evaluator(held.evaluation_keys, BFV(T))
+    whole = bfv.load(encrypt(k, held.public_key, largest=T - 1, scheme=BFV(T))).without_bound()
     assert (held.decrypt(bfv.square(whole).to_seal(), places="slots") == k * k % T).all()
     for workers_keys in (held.evaluation_keys, EvaluationKeys(p, None, held.evaluation_keys.relin)):
         with pytest.raises(EngineError, match="SEAL has neither"):

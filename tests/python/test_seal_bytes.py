@@ -22,7 +22,6 @@ from ciphermote.base.errors import Error, FrameError
 from ciphermote.cli import inspection
 from ciphermote.formats import seal as seal_bytes
 from ciphermote.formats.seal import (
-    Scheme,
     SealCiphertext,
     SealGaloisKeys,
     SealPlaintext,
@@ -45,7 +44,7 @@ from ciphermote.formats.seal import (
     write_relin_keys,
     write_secret_key,
 )
-from ciphermote.parameters import by_name, generate
+from ciphermote.parameters import BFV, CKKS, by_name, generate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seal_owner import SCALE, SealOwner
@@ -148,22 +147,22 @@ def test_seeded_keys_are_read_and_serve_seal_as_the_full_ones_do(owner: SealOwne
 
 
 def test_parameters_are_read_and_come_back_the_same(owner: SealOwner, bfv_owner: SealOwner) -> None:
-    for seal, scheme, t in ((owner, Scheme.CKKS, 0), (bfv_owner, Scheme.BFV, PLAIN_MODULUS)):
+    for seal, scheme in ((owner, CKKS), (bfv_owner, BFV(PLAIN_MODULUS))):
         theirs = seal.save(seal.parameters)
         found = read_parameters(theirs)
-        assert (found.scheme, found.n, found.primes, found.plain_modulus) == (
-            scheme,
+        assert (found.scheme_name, found.n, found.primes, found.plain_modulus) == (
+            scheme.name,
             PARMS.n,
             PARMS.primes,
-            t,
+            scheme.plain_modulus,
         )
-        ours = write_parameters(PARMS, scheme, t)
+        ours = write_parameters(PARMS, scheme)
         assert read_parameters(ours) == found
         assert seal.save(seal.load(sealapi.EncryptionParameters, ours)) == theirs
 
 
 def test_bfv_objects_are_read_and_come_back_the_same(bfv_owner: SealOwner) -> None:
-    kind = {"scheme": Scheme.BFV, "plain_modulus": PLAIN_MODULUS}
+    kind = {"scheme": BFV(PLAIN_MODULUS)}
     plaintext, result = sealapi.Plaintext(), sealapi.Ciphertext()
     sealapi.BatchEncoder(bfv_owner.context).encode([1, 2, 40960], plaintext)
     bfv_owner.encryptor.encrypt(plaintext, result)
@@ -554,7 +553,7 @@ def test_what_could_not_be_read_is_not_written(ciphertext: SealCiphertext) -> No
         lambda: write_relin_keys(SealRelinKeys(PARMS, (ciphertext,))),
         lambda: write_galois_keys(SealGaloisKeys(PARMS, {2: (ciphertext,) * 3})),
         lambda: write_plaintext(
-            SealPlaintext(PARMS, 0, 1.0, np.array([PLAIN_MODULUS], np.uint64), Scheme.BFV, PLAIN_MODULUS)
+            SealPlaintext(PARMS, 0, 1.0, np.array([PLAIN_MODULUS], np.uint64), BFV(PLAIN_MODULUS))
         ),
     ]
     for write in broken:

@@ -17,7 +17,7 @@ from ciphermote.formats import seal as sb
 from ciphermote.formats.device_results import ResultTag, device_frames
 from ciphermote.formats.tags import TagKeys
 from ciphermote.owner.keys import SecretKey
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, by_name
 from ciphermote.parameters.native import core_params
 
 from golden.compact import Window, tagged_frames
@@ -38,7 +38,7 @@ def result() -> sb.SealCiphertext:
     q = PARMS.primes[0]
     residues = np.zeros((2, 1, PARMS.n), dtype=np.uint32)
     residues[0, 0] = (VALUES * q + T // 2) // T % q
-    return sb.SealCiphertext(PARMS, 1, False, 1.0, residues, scheme=sb.Scheme.BFV, plain_modulus=T)
+    return sb.SealCiphertext(PARMS, 1, False, 1.0, residues, scheme=BFV(T))
 
 
 def frames(tag: ResultTag | None = TAG) -> bytes:

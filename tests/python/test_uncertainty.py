@@ -13,7 +13,7 @@ import pytest
 from ciphermote.evaluate.evaluator import inner_sum_steps
 from ciphermote.formats import labels
 from ciphermote.formats import seal as sb
-from ciphermote.parameters import by_name
+from ciphermote.parameters import BFV, CKKS, by_name
 from ciphermote.parameters.bounds import UNKNOWN, Known, KnownSum
 from ciphermote.parameters.noise import Key
 from ciphermote.parameters.uncertainty import Uncertainty
@@ -158,10 +158,10 @@ def test_what_is_not_known_has_no_error(owner: ciphermote.Owner) -> None:
 
 
 def test_integers_are_exact_if_their_bound_is_known(owner: ciphermote.Owner) -> None:
-    frames = ciphermote.encrypt([3, 5], owner.secret_key, plain_modulus=40961)
+    frames = ciphermote.encrypt([3, 5], owner.secret_key, scheme=BFV(40961))
     found = owner.decrypt_with_errors(frames, places="slots")
     assert found.errors is not None and not found.errors.any()
-    bare = ciphermote.Ciphertext.from_seal(labels.detach(frames.to_seal())[0], SET, 40961)
+    bare = ciphermote.Ciphertext.from_seal(labels.detach(frames.to_seal())[0], SET, BFV(40961))
     unknown = owner.decrypt_with_errors(bare, places="slots", bare=True)
     assert unknown.errors is None
 
@@ -172,7 +172,7 @@ def test_labels_carry_all_that_is_known(owner: ciphermote.Owner) -> None:
     curve = fresh.polynomial([1.0, 2.0, 3.0, 4.0])
     seal = bytes(labels.detach(ciphermote.encrypt([1.0], owner.secret_key).to_seal())[0])
     for known in (UNKNOWN, Known(3.0), fresh, scores, curve, fresh.square().times(-2.0)):
-        label = labels.Label(labels.Kind.CIPHERTEXT, 2, SET.id, 7, 2.0**25, known=known)
+        label = labels.Label(labels.Kind.CIPHERTEXT, CKKS, SET.id, 7, 2.0**25, known=known)
         found = labels.detach(labels.attach(seal, label))[1]
         assert found == label and (known.error is None or found.known.error.stated == known.error.stated)  # type: ignore[union-attr]
 

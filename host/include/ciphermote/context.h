@@ -41,10 +41,12 @@ struct Chain {
     std::vector<std::uint32_t> special; // up to 4; none: no key switching
     unsigned digit_primes = 1;          // 1 .. 4
     std::uint32_t plain_modulus = 0;    // BFV's t, at least 2; or 0: CKKS
+
+    bool operator==(const Chain &) const = default;
 };
 
-// What a chain's arithmetic needs. Immutable. Operands must share one Context object:
-// contexts built from equal chains are distinct.
+// What a chain's arithmetic needs. Immutable. Operands are of one context, or of equal ones: of one chain,
+// computing with the same instructions.
 class Context
 {
   public:
@@ -60,6 +62,7 @@ class Context
     const Chain &chain() const;
     std::size_t n() const;
     const char *isa() const;
+    bool operator==(const Context &other) const;
 
     struct Tables; // for the library's own files
     const Tables &tables() const
@@ -70,6 +73,12 @@ class Context
   private:
     std::unique_ptr<const Tables> tables_;
 };
+
+// For the library's own files: whether operands of the two contexts go together.
+inline bool go_together(const std::shared_ptr<const Context> &a, const std::shared_ptr<const Context> &b)
+{
+    return a == b || *held(a) == *held(b);
+}
 
 } // namespace ciphermote
 

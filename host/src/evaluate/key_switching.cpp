@@ -133,8 +133,8 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const std::shared_ptr<const Contex
 {
     const Context::Tables &t = context->tables();
     check_switching(t);
-    if (given.context() != context) {
-        throw Error("The seeded key is of another context: make both with one context.");
+    if (!go_together(given.context(), context)) {
+        throw Error("The seeded key is of another context: make both with one, or with equal ones.");
     }
     if (given.pairs() != t.digits.size()) {
         throw Error("The seeded key is a public key, which encrypts: give one that switches keys, with " +

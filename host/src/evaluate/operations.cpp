@@ -34,7 +34,7 @@ namespace
 
 void check_alike(const Ciphertext &a, const Ciphertext &b)
 {
-    if (a.context() != b.context()) {
+    if (!go_together(a.context(), b.context())) {
         throw Error("The ciphertexts are of two contexts: make both with one.");
     }
     check_primes(a.primes(), b.primes());
@@ -42,7 +42,7 @@ void check_alike(const Ciphertext &a, const Ciphertext &b)
 
 void check_plain(const Ciphertext &a, const Plaintext &b)
 {
-    if (a.context() != b.context()) {
+    if (!go_together(a.context(), b.context())) {
         throw Error("Ciphertext and plaintext are of two contexts: make both with one.");
     }
     if (b.primes() < a.primes()) {
@@ -72,7 +72,7 @@ void check_pair(const Ciphertext &a, const char *what)
 
 template <class Keys> void check_context(const Ciphertext &a, const Keys &keys)
 {
-    if (a.context() != keys.context()) {
+    if (!go_together(a.context(), keys.context())) {
         throw Error("Ciphertext and keys are of two contexts: make both with one.");
     }
 }

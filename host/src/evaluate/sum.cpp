@@ -148,7 +148,7 @@ void Sum::Body::add_component(unsigned component, const std::uint32_t *residues)
 void Sum::add(const Ciphertext &ciphertext)
 {
     [[maybe_unused]] const Turn turn(held(body_)->busy);
-    if (ciphertext.context() != body_->context) {
+    if (!go_together(ciphertext.context(), body_->context)) {
         throw Error("The ciphertext is of another context than the sum: make both with one.");
     }
     body_->check_alike(ciphertext.components(), ciphertext.primes(), ciphertext.scale(), Form::values);

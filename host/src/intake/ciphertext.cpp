@@ -80,7 +80,7 @@ cm_status read_ciphertext(const std::shared_ptr<const Context> &context, const D
     if (delivery.parts().size() != delivery.places()) {
         return CM_ERR_FRAME_SHORT;
     }
-    if (!out || out->context() != context || out->components() != info.components ||
+    if (!out || !go_together(out->context(), context) || out->components() != info.components ||
         out->primes() != info.primes) {
         out = std::make_unique<Ciphertext>(context, info.components, info.primes, delivery.scale());
     }

@@ -17,7 +17,7 @@ void to_values(const Context::Tables &t, const std::int8_t *coefficients, unsign
 
 void check_contexts(const std::shared_ptr<const Context> &key, const std::shared_ptr<const Context> &other)
 {
-    if (key != other) {
+    if (!go_together(key, other)) {
         throw Error("The key and what it is used with are of two contexts: make both with one.");
     }
 }

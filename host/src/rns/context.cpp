@@ -185,4 +185,9 @@ const char *Context::isa() const
     return tables_->kernels->name;
 }
 
+bool Context::operator==(const Context &other) const
+{
+    return tables_->kernels == other.tables_->kernels && chain() == other.chain();
+}
+
 } // namespace ciphermote

@@ -36,7 +36,7 @@ from ciphermote.formats.frames import FrameSet, read_sets  # noqa: E402
 from ciphermote.owner import bfv  # noqa: E402
 from ciphermote.owner import provisioning as provision  # noqa: E402
 from ciphermote.owner.key_store import KeyStore  # noqa: E402
-from ciphermote.parameters import by_name  # noqa: E402
+from ciphermote.parameters import BFV, by_name  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -72,7 +72,7 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
     outcome.waits.append(counts.paused)
     outcome.ram.append(sizes[".data"] + sizes[".bss"] + stack)
     outcome.sent.append(len(frames))
-    (found,) = read_sets([frames], PARAMETERS, store.key_id, plain_modulus=PLAIN_MODULUS)
+    (found,) = read_sets([frames], PARAMETERS, store.key_id, scheme=BFV(PLAIN_MODULUS))
     return found
 
 
@@ -101,7 +101,7 @@ def run(console: Console) -> None:
         outcome.residues = sets[0].residues[0, 0]
     with (
         stage.step("Engine: add up, without a key", NODES) as done,
-        open_engine(PARAMETERS, plain_modulus=PLAIN_MODULUS) as engine,
+        open_engine(PARAMETERS, scheme=BFV(PLAIN_MODULUS)) as engine,
     ):
 
         def ciphertexts():

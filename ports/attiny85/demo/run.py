@@ -33,6 +33,7 @@ from ciphermote.compact.frames import CompactReader, Window  # noqa: E402
 from ciphermote.compact.keys import CompactKeys, GatewayKeys  # noqa: E402
 from ciphermote.compact.sets import B  # noqa: E402
 from ciphermote.compact.sums import CompactResult, CompactSum, decrypt_sum  # noqa: E402
+from ciphermote.parameters import BFV  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -166,7 +167,7 @@ def full_ciphertext_bytes(day: np.ndarray) -> int:
 
     with TemporaryDirectory() as folder:
         store = KeyStore.create(Path(folder) / "keys", by_name("n1024_q26"), galois_steps=[], relin=False)
-        return len(encrypt(day, store.secret(), largest=LARGEST, plain_modulus=40961).to_frames())
+        return len(encrypt(day, store.secret(), largest=LARGEST, scheme=BFV(40961)).to_frames())
 
 
 def main() -> int:

@@ -20,7 +20,6 @@ from ciphermote.base.words import with_article
 
 _T = TypeVar("_T")
 _MOST_LETTERS = 40
-LARGEST_PLAIN_MODULUS = 2**32 - 1
 
 
 def shown(value: object) -> str:
@@ -40,13 +39,6 @@ def whole(value: Any, name: str, least: int, most: int, most_name: str = "") -> 
             f"{name} is {shown(value)}: give a whole number from {least} to {most_name or most}."
         )
     return number
-
-
-def modulus(value: Any) -> int:
-    """BFV's t, or 0 for CKKS. ParameterError."""
-    if isinstance(value, int) and not isinstance(value, bool) and value == 0:
-        return 0
-    return whole(value, "The plain modulus (--plain-modulus)", 2, LARGEST_PLAIN_MODULUS, "2^32 - 1")
 
 
 def flag(value: Any, name: str) -> bool:

@@ -21,6 +21,7 @@ from ciphermote.cli.readings import (
     sets_of,
     take_in,
 )
+from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
     from ciphermote.formats.frames import FrameReader, FrameSet
@@ -96,14 +97,12 @@ def adapt(
         raise FrameError(
             "Give the files that hold the frames or the --port that they come from, one or the other."
         )
-    largest = store.readings.largest
+    largest, scheme = store.readings.largest, scheme_of_modulus(plain_modulus)
     if port:
-        reader = FrameReader(
-            store.parameters, store.checked_key_id(), plain_modulus=plain_modulus, largest=largest
-        )
+        reader = FrameReader(store.parameters, store.checked_key_id(), scheme=scheme, largest=largest)
         sets = _listen(port, baud, reader, readings)
     else:
-        sets = sets_of(frames or (), store.parameters, store.checked_key_id(), plain_modulus, largest)
+        sets = sets_of(frames or (), store.parameters, store.checked_key_id(), scheme, largest)
     whole: list[str] = []
 
     def content(found: FrameSet) -> bytes:

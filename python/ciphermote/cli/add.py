@@ -21,7 +21,7 @@ from ciphermote.cli.files import (
     read_ciphertext,
     write,
 )
-from ciphermote.cli.options import BareOption, EngineOption, ModulusOption, SetOption
+from ciphermote.cli.options import BareOption, EngineOption, ModulusOption, SetOption, stated_scheme
 
 
 def add(
@@ -54,7 +54,7 @@ def add(
 
     with about(ciphertexts[0]):
         of = parameter_set(params) if params else None
-        first = Ciphertext.from_bytes(read_ciphertext(ciphertexts[0]), of, plain_modulus or None)
+        first = Ciphertext.from_bytes(read_ciphertext(ciphertexts[0]), of, stated_scheme(plain_modulus))
     kind = ciphertext_of(first.parameters)
     check_target(output, kind)
     check_not_given(output, ciphertexts)
@@ -68,7 +68,7 @@ def add(
             yield content
 
     keys = EvaluationKeys(first.parameters)
-    with keys.engine(first.plain_modulus, bare=bare, name=engine_name) as engine:
+    with keys.engine(first.scheme, bare=bare, name=engine_name) as engine:
         total = engine.sum(contents(), names=ciphertexts).to_seal()
     write(output, total, kind)
     say(

@@ -23,6 +23,7 @@ from ciphermote.cli.options import (
     ModulusOption,
     SignedOption,
     places_of,
+    stated_scheme,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def decrypt(
     data = read_ciphertext(ciphertext)
     loaded = None if model is None else LinearModel.load(model)
     with about(ciphertext):
-        given = Ciphertext.from_bytes(data, secret.parameters, plain_modulus or None)
+        given = Ciphertext.from_bytes(data, secret.parameters, stated_scheme(plain_modulus))
         origin = _origin(given, secret)
         found = decrypt_with_errors(
             given,
@@ -129,13 +130,13 @@ def _note_count(count: int, most: int) -> None:
 
 def _origin(given: Ciphertext, secret: SecretKey) -> dict[str, object]:
     """What a ciphertext is of; the key id is null where nothing names it."""
-    t = given.plain_modulus
+    scheme = given.scheme
     key_id = None if given.key_id is None else secret.key_id
     return {
         "key_id": None if key_id is None else f"{key_id:016x}",
         "parameters": secret.parameters.name,
-        "scheme": "BFV" if t else "CKKS",
-        **({"plain_modulus": t} if t else {"scale": given.scale}),
+        "scheme": scheme.name,
+        **({"plain_modulus": scheme.plain_modulus} if scheme.is_bfv else {"scale": given.scale}),
     }
 
 

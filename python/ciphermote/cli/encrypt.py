@@ -14,6 +14,7 @@ from ciphermote.base.words import count_of
 from ciphermote.cli.console import say, warnings_as_notes
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
+from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
     from ciphermote.owner.keys import SecretKey
@@ -112,7 +113,7 @@ def encrypt(
                         given,
                         largest=largest,
                         log2_scale=log2_scale,
-                        plain_modulus=plain_modulus,
+                        scheme=scheme_of_modulus(plain_modulus),
                         places=places_of(places),
                         xof=xof.value,
                     ).to_frames()

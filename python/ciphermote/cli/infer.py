@@ -11,7 +11,7 @@ import typer
 from ciphermote.base.errors import Error, ParameterError, about
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import check_not_given, check_target, ciphertext_of, read_ciphertext, write
-from ciphermote.cli.options import BareOption, EngineOption, KeysArgument, ModulusOption
+from ciphermote.cli.options import BareOption, EngineOption, KeysArgument, ModulusOption, stated_scheme
 
 
 def infer(
@@ -88,10 +88,10 @@ def infer(
         check_not_given(target, ciphertexts)
     evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
     with about(ciphertexts[0]):
-        first = Ciphertext.from_bytes(contents[0], store.parameters, plain_modulus or None)
+        first = Ciphertext.from_bytes(contents[0], store.parameters, stated_scheme(plain_modulus))
     with (
         progress_bar("Scoring") as progress,
-        evaluation.engine(first.plain_modulus, bare=bare, workers=workers, name=engine_name) as engine,
+        evaluation.engine(first.scheme, bare=bare, workers=workers, name=engine_name) as engine,
     ):
         if engine_name == "seal" and store.has_secret and "files" not in engine.confined:
             note(

@@ -32,14 +32,14 @@ from ciphermote.formats.declaration import split
 from ciphermote.formats.frames import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.formats.framing import HEADER_BYTES, MAGIC
 from ciphermote.formats.key_directory import MANIFEST_FILE
-from ciphermote.formats.labels import MOST_LABEL_BYTES, Kind, describe_scheme, detach
+from ciphermote.formats.labels import MOST_LABEL_BYTES, Kind, detach
 from ciphermote.formats.ledger import is_ledger
 from ciphermote.formats.seal import key_id_of
 from ciphermote.formats.seeded_keys import KeyKind
 from ciphermote.owner import provisioning as provision
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
-from ciphermote.parameters import BUILTIN, ParameterSet, by_id
+from ciphermote.parameters import BUILTIN, CKKS, ParameterSet, Scheme, by_id
 from ciphermote.parameters.files import parameters_from_dict
 
 Rows = list[tuple[str, str]]
@@ -220,7 +220,7 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
     parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
     _, frames = split(data)
     first, _ = parse_frame(frames, parameters)
-    reader = FrameReader(parameters, first.set.key_id, plain_modulus=first.set.plain_modulus)
+    reader = FrameReader(parameters, first.set.key_id, scheme=first.set.scheme or CKKS)
     receptions = [reader.feed(data), reader.finish()]
     sets = [found for reception in receptions for found in reception.sets]
     faults = [str(reception.fault) for reception in receptions if reception.fault]
@@ -257,7 +257,7 @@ def _seal(data: bytes, parameters: ParameterSet | None) -> Rows:
     else:
         primes = ", ".join(map(str, found.primes))
         return [
-            ("what", f"SEAL encryption parameters ({found.scheme.name})"),
+            ("what", f"SEAL encryption parameters ({found.scheme_name})"),
             ("n", str(found.n)),
             ("primes", primes),
         ]
@@ -307,25 +307,25 @@ def _seal_secret_key(data: bytes, parameters: ParameterSet) -> Rows:
 
 
 def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
-    found = sb.read_ciphertext(data, parameters, sizes=(2, 3), **_scheme(data))
+    found = sb.read_ciphertext(data, parameters, sizes=(2, 3), scheme=_scheme(data))
     return [
         ("what", "a ciphertext in SEAL's bytes" + (", seeded" if found.seed else "")),
         _key_row(found.key_id),
         ("polynomials", str(found.size)),
         ("primes", f"{found.primes} of {len(parameters.data_primes)} data primes"),
-        ("scheme", describe_scheme(found.scheme, found.plain_modulus)),
-        *([] if found.plain_modulus else [("scale", f"{found.scale:.10g}")]),
+        ("scheme", str(found.scheme)),
+        *([] if found.scheme.is_bfv else [("scale", f"{found.scale:.10g}")]),
         *([] if found.model_id is None else [("scores of model", f"{found.model_id:016x}")]),
     ]
 
 
 def _seal_relin_keys(data: bytes, parameters: ParameterSet) -> Rows:
-    found = sb.read_relin_keys(data, parameters, **_scheme(data))
+    found = sb.read_relin_keys(data, parameters, scheme=_scheme(data))
     return [("what", "relinearization keys in SEAL's bytes"), _key_row(found.key_id)]
 
 
 def _seal_galois_keys(data: bytes, parameters: ParameterSet) -> Rows:
-    found = sb.read_galois_keys(data, parameters, **_scheme(data))
+    found = sb.read_galois_keys(data, parameters, scheme=_scheme(data))
     return [
         ("what", "Galois keys in SEAL's bytes"),
         _key_row(found.key_id),
@@ -360,10 +360,10 @@ def _rotations_row(elements: Iterable[int], parameters: ParameterSet) -> tuple[s
     return "rotations", ", ".join(parts) or "none"
 
 
-def _scheme(data: bytes) -> sb.SchemeOptions:
+def _scheme(data: bytes) -> Scheme:
     """What a label says, and CKKS without one."""
     _, label = detach(data)
-    return {} if label is None else {"scheme": sb.Scheme(label.scheme), "plain_modulus": label.plain_modulus}
+    return CKKS if label is None else label.scheme
 
 
 def _key_row(key_id: int | None) -> tuple[str, str]:

@@ -12,7 +12,8 @@ import typer
 from ciphermote.base import number_text
 from ciphermote.base.errors import ParameterError
 from ciphermote.evaluate.engine_names import EngineName
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, Scheme
+from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
     from ciphermote.owner.bfv import Places
@@ -97,6 +98,11 @@ class IntegerPlaces(StrEnum):
 
     SLOTS = "slots"
     COEFFICIENTS = "coefficients"
+
+
+def stated_scheme(plain_modulus: int) -> Scheme | None:
+    """What --plain-modulus says; None where it is left out, for what the ciphertext itself says."""
+    return scheme_of_modulus(plain_modulus) if plain_modulus else None
 
 
 def places_of(places: IntegerPlaces | None) -> Places | None:

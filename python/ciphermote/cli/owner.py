@@ -26,6 +26,7 @@ from ciphermote.base.words import count_of, how_to_install
 from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, SignedOption, numbers, places_of
+from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
@@ -230,7 +231,7 @@ def attach(
         fleet,
         ca=None if ca is None else _text(ca),
         log2_scale=log2_scale,
-        plain_modulus=plain_modulus,
+        scheme=scheme_of_modulus(plain_modulus),
         own_keys=own_keys,
         positions=None if values is None else [(0, values)],
         windows_per_hour=windows_per_hour,

@@ -7,7 +7,7 @@ import math
 
 from ciphermote.cli.console import note, say
 from ciphermote.owner.key_store import KeyPair
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet
 from ciphermote.parameters.bounds import Readings, room
 from ciphermote.parameters.noise import Key
 
@@ -22,7 +22,7 @@ def say_precision(keys: KeyPair, log2_scale: int | None = None) -> None:
     """
     parameters, readings = keys.parameters, keys.readings
     scale = readings.log2_scale(parameters) if log2_scale is None else log2_scale
-    most = room(parameters, len(parameters.data_primes), 2.0**scale, 0) / readings.largest
+    most = room(parameters, len(parameters.data_primes), 2.0**scale, CKKS) / readings.largest
     say(
         f"Readings of up to {readings.largest:g} in magnitude, at scale 2^{scale}: sums of up to "
         f"{math.floor(most):,} of them have room."

@@ -14,7 +14,7 @@ from ciphermote.base.files import MOST_FRAMES_BYTES, sync_directory
 from ciphermote.base.words import count_of
 from ciphermote.cli.console import note, say
 from ciphermote.cli.files import FileKind, read, write
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, Scheme
 
 if TYPE_CHECKING:
     from ciphermote.formats.frames import FrameSet
@@ -47,7 +47,7 @@ def sets_of(
     files: Sequence[Path],
     parameters: ParameterSet,
     key_id: int,
-    plain_modulus: int,
+    scheme: Scheme,
     largest: float | None = None,
 ) -> list[FrameSet]:
     """The readings in these files. largest: the bound of those that declare none. FrameError, which names the
@@ -56,7 +56,7 @@ def sets_of(
 
     pieces = (read(path, MOST_FRAMES_BYTES) for path in files)
     with about(", ".join(map(str, files))):
-        return read_sets(pieces, parameters, key_id, plain_modulus=plain_modulus, largest=largest)
+        return read_sets(pieces, parameters, key_id, scheme=scheme, largest=largest)
 
 
 def in_order(sets: Iterable[FrameSet]) -> list[FrameSet]:

@@ -11,7 +11,7 @@ import typer
 from ciphermote.base.errors import about
 from ciphermote.base.files import MOST_FRAMES_BYTES
 from ciphermote.cli.files import ciphertext_of, read
-from ciphermote.cli.options import KeysArgument, ModulusOption
+from ciphermote.cli.options import KeysArgument, ModulusOption, stated_scheme
 from ciphermote.cli.readings import (
     AgainOption,
     AheadOption,
@@ -21,6 +21,7 @@ from ciphermote.cli.readings import (
     sets_of,
     take_in,
 )
+from ciphermote.parameters import CKKS
 
 if TYPE_CHECKING:
     from ciphermote.formats.frames import FrameSet
@@ -74,11 +75,11 @@ def rekey(
     store = KeyStore.open(keys)
     with about(frames[0]):
         head = stated_header(read(frames[0], MOST_FRAMES_BYTES), store.parameters)
-        modulus = plain_modulus or head.plain_modulus
-    evaluator = Evaluator(EvaluationKeys(store.parameters), modulus)
+        scheme = stated_scheme(plain_modulus) or head.scheme or CKKS
+    evaluator = Evaluator(EvaluationKeys(store.parameters), scheme)
     with about(rekey_key):
         key = evaluator.rekey_key(read(rekey_key), owner_id=store.checked_key_id())
-    sets = in_order(sets_of(frames, store.parameters, key.source_id, modulus))
+    sets = in_order(sets_of(frames, store.parameters, key.source_id, scheme))
 
     def content(found: FrameSet) -> bytes:
         return evaluator.rekey(Ciphertext.of_seal(found.seal_ciphertext()), key).to_seal()

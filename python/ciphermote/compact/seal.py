@@ -14,6 +14,7 @@ from ciphermote.compact.frames import Window
 from ciphermote.compact.sets import CompactSet
 from ciphermote.compact.sums import CompactResult, CompactSum
 from ciphermote.formats import seal as sb
+from ciphermote.parameters import BFV
 
 MOST_SEAL_ADDS_OF_D = 6840
 
@@ -32,8 +33,7 @@ def seal_ciphertext(found: Window | CompactResult) -> sb.SealCiphertext:
         False,
         1.0,
         found.residues(),
-        scheme=sb.Scheme.BFV,
-        plain_modulus=found.set.plain_modulus,
+        scheme=BFV(found.set.plain_modulus),
         key_id=found.key_id,
     )
 
@@ -46,7 +46,7 @@ def to_seal(found: Window | CompactResult) -> bytes:
 def parameters_to_seal(compact: CompactSet) -> bytes:
     """SEAL's bytes of the set's parameters."""
     check_seal(compact)
-    return sb.write_parameters(compact.parameters, sb.Scheme.BFV, compact.plain_modulus)
+    return sb.write_parameters(compact.parameters, BFV(compact.plain_modulus))
 
 
 def check_seal(compact: CompactSet) -> None:

@@ -26,20 +26,20 @@ from ciphermote.evaluate.linear_plans import LinearPlan, check_feature_bound, pl
 from ciphermote.formats.device_results import ResultTag, check_address, device_frames
 from ciphermote.formats.frames import read_sets
 from ciphermote.formats.labels import check_key
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet, Scheme
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
     """What server and device agree on: a plan a round, and how ciphertexts are made.
 
-    plain_modulus: BFV's t, 0 for CKKS. log2_scale: of CKKS's ciphertexts from the device. blocks: the vectors
+    scheme: CKKS or BFV(t). log2_scale: of CKKS's ciphertexts from the device. blocks: the vectors
     that a ciphertext holds; stride: the slots of each (BFV: slots count through both rows).
     """
 
     parameters: ParameterSet
     plans: tuple[LinearPlan, ...]
-    plain_modulus: int
+    scheme: Scheme
     log2_scale: int
     stride: int
 
@@ -49,7 +49,7 @@ class Rounds:
 
     @property
     def _slots(self) -> int:
-        return self.parameters.n if self.plain_modulus else self.parameters.slots
+        return self.parameters.n if self.scheme.is_bfv else self.parameters.slots
 
     @property
     def largest(self) -> int:
@@ -80,24 +80,24 @@ def plan_rounds(
     parameters: ParameterSet,
     *,
     bound: float,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     log2_scale: int = 25,
     stride: int | None = None,
 ) -> Rounds:
     """Plan a round for each layer.
 
-    bound: every |value| that a layer is given is at most this (BFV: an integer). plain_modulus: BFV's t, and
+    bound: every |value| that a layer is given is at most this (BFV: an integer). scheme: CKKS or BFV(t), and
     integer layers; 0 for CKKS, with log2_scale. stride: slots of a block; None: the fewest that fit.
     ParameterError if something does not fit.
     """
     check_chain(layers)
     check_feature_bound(bound)
-    if not plain_modulus and not 10 <= log2_scale <= 60:
+    if not scheme.is_bfv and not 10 <= log2_scale <= 60:
         raise ParameterError(f"A scale of 2^{log2_scale} is not within 2^10 to 2^60: a usual one is 2^25.")
     wanted = stride or max(_stride_of(layer) for layer in layers)
-    if plain_modulus:
+    if scheme.is_bfv:
         plans = [
-            plan_exact(layer, parameters, plain_modulus, feature_bound=bound, stride=wanted)
+            plan_exact(layer, parameters, scheme.plain_modulus, feature_bound=bound, stride=wanted)
             for layer in layers
         ]
     else:
@@ -105,7 +105,7 @@ def plan_rounds(
             plan_linear(layer, parameters, 2.0**log2_scale, feature_bound=bound, stride=wanted)
             for layer in layers
         ]
-    return Rounds(parameters, tuple(plans), plain_modulus, 0 if plain_modulus else log2_scale, wanted)
+    return Rounds(parameters, tuple(plans), scheme, 0 if scheme.is_bfv else log2_scale, wanted)
 
 
 def _stride_of(layer: LinearModel) -> int:
@@ -122,7 +122,7 @@ class Session:
     """
 
     def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
-        if (engine.parms, engine.plain_modulus) != (rounds.parameters, rounds.plain_modulus):
+        if (engine.parms, engine.scheme) != (rounds.parameters, rounds.scheme):
             raise EngineError(
                 "The engine is of other parameters or another scheme than the rounds: open it with theirs."
             )
@@ -154,7 +154,7 @@ class Session:
         plan = self._rounds.plans[self._round]
         ciphertext, counter = self._read(frames)
         result = self._engine.evaluate(plan.program, ciphertext)
-        largest = None if self._rounds.plain_modulus else plan.score_bound
+        largest = None if self._rounds.scheme.is_bfv else plan.score_bound
         answer = b"".join(
             device_frames(
                 result.as_seal(), self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles, tag=tag
@@ -165,8 +165,8 @@ class Session:
         return answer
 
     def _read(self, frames: bytes) -> tuple[Ciphertext, int]:
-        parameters, plain_modulus = self._rounds.parameters, self._rounds.plain_modulus
-        sets = read_sets([frames], parameters, self._key_id, plain_modulus=plain_modulus)
+        parameters, scheme = self._rounds.parameters, self._rounds.scheme
+        sets = read_sets([frames], parameters, self._key_id, scheme=scheme)
         if len(sets) != 1:
             raise FrameError(f"The frames are of {len(sets)} ciphertexts: send one a round.")
         head = sets[0].header
@@ -179,7 +179,7 @@ class Session:
             raise FrameError(
                 f"The ciphertext has {count_of(head.primes, 'prime')}: send a fresh one, with all of them."
             )
-        if not plain_modulus and head.scale != 2.0**self._rounds.log2_scale:
+        if not scheme.is_bfv and head.scale != 2.0**self._rounds.log2_scale:
             raise FrameError(
                 f"The ciphertext has scale {head.scale:.6g}, not the agreed 2^{self._rounds.log2_scale}."
             )

@@ -121,7 +121,7 @@ def compute(
             f"{len(kept)} ciphertexts are given: a model or a program takes one at a time, or an "
             "engine of its own for many (EvaluationKeys.engine)."
         )
-    with evaluation.borrowed(first.plain_modulus, bare=bare, name=engine) as opened:
+    with evaluation.borrowed(first.scheme, bare=bare, name=engine) as opened:
         match operation:
             case Sum():
                 return opened.sum(summands, bound=limit)

@@ -28,7 +28,7 @@ from ciphermote.evaluate.linear_plans import (
     plan_weighted_sum,
 )
 from ciphermote.evaluate.program import Program
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet, Scheme
 from ciphermote.parameters.bounds import Known
 
 Progress = Callable[[int, int], None]
@@ -42,8 +42,7 @@ class Engine(ABC):
     """
 
     parms: ParameterSet
-    plain_modulus: int = 0
-    """BFV's t, or 0 for CKKS."""
+    scheme: Scheme = CKKS
     key_id: int | None = None
     """ID of the key that the evaluation keys belong to; None if unknown or without any."""
     centred_digits: bool = True
@@ -129,9 +128,9 @@ class Engine(ABC):
             bound = check_feature_bound(known.largest)
             scale, primes, _ = kind = ciphertext.scale, ciphertext.primes, known
             if last is None or last[0] != kind:
-                if self.plain_modulus:
+                if self.scheme.is_bfv:
                     plan = plan_exact(
-                        model, self.parms, self.plain_modulus, feature_bound=bound, result_primes=None
+                        model, self.parms, self.scheme.plain_modulus, feature_bound=bound, result_primes=None
                     )
                 else:
                     plan = plan_linear(
@@ -179,7 +178,7 @@ class Engine(ABC):
             first.scale,
             bound=check_feature_bound(largest),
             primes=first.primes,
-            plain_modulus=self.plain_modulus,
+            scheme=self.scheme,
         )
         vouched = None if bound is None else check_feature_bound(bound)
         terms = [
@@ -192,7 +191,7 @@ class Engine(ABC):
     def _followed(self, program: Program, given: Ciphertext, bound: float | None = None) -> Known:
         """What is known of a program's result. bound: on |value| in the ciphertext, which the caller vouches
         for. ValueRangeError if a step may outgrow the modulus."""
-        of = self.parms, given.primes, given.scale, self.plain_modulus
+        of = self.parms, given.primes, given.scale, self.scheme
         return program.follow(given.known.bounded(bound), *of, centred=self.centred_digits)
 
     def __enter__(self) -> Self:
@@ -224,7 +223,7 @@ def open_engine(
     *,
     galois_keys: Bytes | None = None,
     relin_keys: Bytes | None = None,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     bare: bool = False,
     workers: int = 1,
     name: EngineName = "native",
@@ -232,7 +231,7 @@ def open_engine(
     """Open an engine with SEAL's bytes of evaluation keys: "native", Ciphermote's own evaluator, in threads
     of this process; or "seal", Microsoft SEAL in processes of its own, which needs the package tenseal.
 
-    plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
+    scheme: CKKS or BFV(t); the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
     keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
     it had one.
     FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
@@ -250,7 +249,7 @@ def open_engine(
         parms,
         galois_keys=galois_keys,
         relin_keys=relin_keys,
-        plain_modulus=plain_modulus,
+        scheme=scheme,
         bare=bare,
         workers=workers,
     )

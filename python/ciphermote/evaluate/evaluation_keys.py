@@ -15,7 +15,8 @@ from ciphermote.evaluate.engine import Engine, open_engine
 from ciphermote.evaluate.engine_names import EngineName
 from ciphermote.formats.evaluation_keys import galois_keys_for_bfv, relin_keys_for_bfv, seal_has_keys
 from ciphermote.formats.key_directory import GALOIS_FILE, RELIN_FILE, read_manifest, read_public_file
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet, Scheme
+from ciphermote.parameters.schemes import checked_scheme
 
 
 class EngineKeys(TypedDict):
@@ -33,7 +34,7 @@ class EvaluationKeys:
     parameters: ParameterSet
     galois: bytes | None = field(default=None, repr=False)
     relin: bytes | None = field(default=None, repr=False)
-    _kept: dict[tuple[int, bool], Engine] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[tuple[Scheme, bool], Engine] = field(default_factory=dict, init=False, repr=False)
     _keeping: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[type[EvaluationKeys], tuple[Any, ...]]:
@@ -53,37 +54,37 @@ class EvaluationKeys:
         return cls.of_files(manifest.parameters, files)
 
     def engine(
-        self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1, name: EngineName = "native"
+        self, scheme: Scheme = CKKS, *, bare: bool = False, workers: int = 1, name: EngineName = "native"
     ) -> Engine:
-        """Open an engine with these keys, of CKKS or of BFV modulo plain_modulus, as open_engine does."""
-        plain_modulus = arguments.modulus(plain_modulus)
+        """Open an engine with these keys, of this scheme, as open_engine does."""
         return open_engine(
             self.parameters,
-            **self.for_scheme(plain_modulus),
-            plain_modulus=plain_modulus,
+            **self.for_scheme(scheme),
+            scheme=scheme,
             bare=bare,
             workers=workers,
             name=name,
         )
 
-    def for_scheme(self, plain_modulus: int) -> EngineKeys:
-        """The bytes that an engine of CKKS, or of BFV modulo plain_modulus, takes."""
+    def for_scheme(self, scheme: Scheme) -> EngineKeys:
+        """The bytes that an engine of the scheme takes."""
+        checked_scheme(scheme)
         galois, relin = self.galois, self.relin
-        if plain_modulus and seal_has_keys(self.parameters):
-            galois = galois and galois_keys_for_bfv(galois, self.parameters, plain_modulus)
-            relin = relin and relin_keys_for_bfv(relin, self.parameters, plain_modulus)
+        if scheme.is_bfv and seal_has_keys(self.parameters):
+            galois = galois and galois_keys_for_bfv(galois, self.parameters, scheme)
+            relin = relin and relin_keys_for_bfv(relin, self.parameters, scheme)
         return {"galois_keys": galois, "relin_keys": relin}
 
     @contextlib.contextmanager
-    def borrowed(self, plain_modulus: int, *, bare: bool, name: EngineName) -> Iterator[Engine]:
+    def borrowed(self, scheme: Scheme, *, bare: bool, name: EngineName) -> Iterator[Engine]:
         """An engine for one call: the native one is kept for the next."""
         if name != "native":
-            with self.engine(plain_modulus, bare=bare, name=name) as opened:
+            with self.engine(scheme, bare=bare, name=name) as opened:
                 yield opened
             return
         with self._keeping:
-            wanted = plain_modulus, bare
-            engine = self._kept.pop(wanted, None) or self.engine(plain_modulus, bare=bare)
+            wanted = scheme, bare
+            engine = self._kept.pop(wanted, None) or self.engine(scheme, bare=bare)
             self._kept[wanted] = engine
             while len(self._kept) > _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]

@@ -26,17 +26,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
-from ciphermote.base.arguments import Bytes, array, check_bytes, instance, modulus, stream, whole
+from ciphermote.base.arguments import Bytes, array, check_bytes, instance, stream, whole
 from ciphermote.base.errors import EngineError, MismatchError, ParameterError
 from ciphermote.ciphertext import A_SET, Ciphertext
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.native import NativeEngine, expanded
 from ciphermote.formats.labels import check_key
 from ciphermote.formats.rekey_keys import read_rekey_key
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet, Scheme
 from ciphermote.parameters.bounds import UNKNOWN, Known
 from ciphermote.parameters.native import context_of
 from ciphermote.parameters.polynomial_noise import evaluation_noise
+from ciphermote.parameters.schemes import checked_scheme
 from ciphermote.parameters.uncertainty import Uncertainty
 
 _T = TypeVar("_T")
@@ -59,14 +60,14 @@ class Matrix:
     numbers.
     """
 
-    __slots__ = ("_given", "_native", "_scale", "largest_row", "parameters", "plain_modulus")
+    __slots__ = ("_given", "_native", "_scale", "largest_row", "parameters", "scheme")
 
     def __init__(
         self,
         parameters: ParameterSet,
         numbers: ArrayLike,
         *,
-        plain_modulus: int = 0,
+        scheme: Scheme = CKKS,
         primes: int | None = None,
         scale: float | None = None,
     ) -> None:
@@ -74,18 +75,18 @@ class Matrix:
         ciphertext's. ParameterError, EngineError."""
         instance(parameters, ParameterSet, "parameters", A_SET)
         table = array(numbers)
-        kinds = "biu" if plain_modulus else "biuf"
+        kinds = "biu" if scheme.is_bfv else "biuf"
         if table.ndim != 2 or table.dtype.kind not in kinds:
             raise ParameterError(
                 f"The matrix has type {table.dtype} and shape {list(table.shape)}: give "
-                f"{'integers' if plain_modulus else 'real numbers'} in two dimensions."
+                f"{'integers' if scheme.is_bfv else 'real numbers'} in two dimensions."
             )
-        self.parameters, self.plain_modulus = parameters, plain_modulus
+        self.parameters, self.scheme = parameters, checked_scheme(scheme)
         most = len(parameters.data_primes)
         count = most if primes is None else whole(primes, "primes", 1, most)
-        context = context_of(parameters, plain_modulus)
-        if plain_modulus:
-            reduced = np.array(table.astype(object) % plain_modulus, dtype=np.int64)
+        context = context_of(parameters, scheme)
+        if scheme.is_bfv:
+            reduced = np.array(table.astype(object) % scheme.plain_modulus, dtype=np.int64)
             self._native = native.Matrix(context, reduced, count)
             self._scale = 1.0
         else:
@@ -99,7 +100,7 @@ class Matrix:
 
     def __reduce__(self) -> tuple[Callable[..., Matrix], tuple[Any, ...]]:
         table, primes, scale = self._given
-        make = partial(Matrix, plain_modulus=self.plain_modulus, primes=primes, scale=scale)
+        make = partial(Matrix, scheme=self.scheme, primes=primes, scale=scale)
         return make, (self.parameters, table)
 
     @property
@@ -125,7 +126,7 @@ class Matrix:
 
 def inner_sum_steps(parameters: ParameterSet, count: int) -> tuple[int, ...]:
     """The rotations that Evaluator.inner_sum of so many slots takes."""
-    return tuple(native.inner_sum_steps(context_of(parameters, 0), count))
+    return tuple(native.inner_sum_steps(context_of(parameters), count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,7 @@ class RekeyKey:
 class Evaluator(NativeEngine):
     """Computes with an owner's evaluation keys, or with the parameter set alone where no keys are needed.
 
-    plain_modulus: BFV's t, or 0 for CKKS. bare: take ciphertexts and keys without labels, whose key nothing
+    scheme: CKKS or BFV(t). bare: take ciphertexts and keys without labels, whose key nothing
     names. Ciphertexts go in as Ciphertext, as frames, or as SEAL's bytes; Ciphertext comes out.
     Pickles as its keys, which are expanded anew: with many rotations that takes a second.
     FrameError, ParameterError, MismatchError; EngineError for missing keys, levels and scales, and where
@@ -151,19 +152,16 @@ class Evaluator(NativeEngine):
     """
 
     def __init__(
-        self, keys: EvaluationKeys | ParameterSet, plain_modulus: int = 0, *, bare: bool = False
+        self, keys: EvaluationKeys | ParameterSet, scheme: Scheme = CKKS, *, bare: bool = False
     ) -> None:
         instance(keys, (EvaluationKeys, ParameterSet), "keys", f"an owner's evaluation_keys, or {A_SET}")
         given = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
-        plain_modulus = modulus(plain_modulus)
-        super().__init__(
-            given.parameters, **given.for_scheme(plain_modulus), plain_modulus=plain_modulus, bare=bare
-        )
-        self._given = given, plain_modulus, bare
+        super().__init__(given.parameters, **given.for_scheme(scheme), scheme=scheme, bare=bare)
+        self._given = given, scheme, bare
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        keys, plain_modulus, bare = self._given
-        return partial(Evaluator, bare=bare), (keys, plain_modulus)
+        keys, scheme, bare = self._given
+        return partial(Evaluator, bare=bare), (keys, scheme)
 
     @property
     def parameters(self) -> ParameterSet:
@@ -196,7 +194,7 @@ class Evaluator(NativeEngine):
                 "an evaluator with the owner's evaluation keys."
             )
         found = read_rekey_key(data, self.parameters, owner)
-        context = context_of(self.parameters, self.plain_modulus)
+        context = context_of(self.parameters, self.scheme)
         residues = expanded(found.key, context)
         return RekeyKey(found.source_id, found.key_id, native.RekeyKey(context, residues))
 
@@ -209,9 +207,7 @@ class Evaluator(NativeEngine):
             check_key("the rekey key's owner", key.key_id, "the evaluation keys", self.key_id)
         if not isinstance(a, Ciphertext):
             check_bytes(a, "The input")
-        given = (
-            a if isinstance(a, Ciphertext) else Ciphertext.from_bytes(a, self.parameters, self.plain_modulus)
-        )
+        given = a if isinstance(a, Ciphertext) else Ciphertext.from_bytes(a, self.parameters, self.scheme)
         check_key(
             "the ciphertext",
             given.key_id,
@@ -221,7 +217,7 @@ class Evaluator(NativeEngine):
         )
         content = native.rekey(given._native, key._native)
         known = given._switched()
-        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content, known)
+        return Ciphertext(self.parameters, self.scheme, key.key_id, content, known)
 
     def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
         """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
@@ -273,7 +269,7 @@ class Evaluator(NativeEngine):
         """The matrix times the vector in the first slots. CKKS: of the scales' product."""
         instance(matrix, Matrix, "matrix", "a Matrix")
         given = self.load(a)
-        if (matrix.parameters, matrix.plain_modulus) != (self.parameters, self.plain_modulus):
+        if (matrix.parameters, matrix.scheme) != (self.parameters, self.scheme):
             raise EngineError("The matrix is of another set or scheme: make it for this one.")
         known = matrix._applied(given)
         given._check("The product with the matrix", known, given.primes, given.scale * matrix._scale)
@@ -290,8 +286,10 @@ class Evaluator(NativeEngine):
         a, of its powers and of parts of the sum must stay below the bound of their level. BFV: modulo t.
         """
         given = self.load(a)
-        if self.plain_modulus:
-            reduced = [int(c) % self.plain_modulus for c in _coefficients(coefficients, "biu", "integers")]
+        if self.scheme.is_bfv:
+            reduced = [
+                int(c) % self.scheme.plain_modulus for c in _coefficients(coefficients, "biu", "integers")
+            ]
             known = given.known.polynomial(coefficients)
             given._check("The polynomial", known, given.primes, given.scale)
             result = native.evaluate_integer_polynomial(given._native, reduced, self.keys)

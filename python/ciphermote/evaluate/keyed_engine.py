@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 
-from ciphermote.base.arguments import Bytes, flag, modulus, whole
+from ciphermote.base.arguments import Bytes, flag, whole
 from ciphermote.base.errors import EngineError, MismatchError
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.ciphertext import RELINEARIZED, Ciphertext
@@ -16,9 +16,10 @@ from ciphermote.evaluate.program import Program
 from ciphermote.formats import seal as seal_bytes
 from ciphermote.formats import seeded_keys
 from ciphermote.formats.labels import check_key, other_scheme
-from ciphermote.formats.seal import SealGaloisKeys, SealRelinKeys, scheme_options
+from ciphermote.formats.seal import SealGaloisKeys, SealRelinKeys
 from ciphermote.formats.seeded_keys import KeyKind, SeededKeys, are_seeded
-from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet, batches
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
+from ciphermote.parameters.schemes import checked_scheme
 
 MOST_WORKERS = 64
 
@@ -31,7 +32,7 @@ class KeyedEngine(Engine):
     """An engine with an owner's evaluation keys.
 
     galois_keys, relin_keys: their bytes, SEAL's or seeded, checked here: whatever is not such keys (a secret
-    key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of that scheme.
+    key, say) is refused. scheme: CKKS or BFV(t); keys and ciphertexts are of that scheme.
     bare: as open_engine says. workers: 1 to 64, best one a core. FrameError, MismatchError, ParameterError,
     and the EngineError of its start.
     """
@@ -42,15 +43,14 @@ class KeyedEngine(Engine):
         *,
         galois_keys: Bytes | None = None,
         relin_keys: Bytes | None = None,
-        plain_modulus: int = 0,
+        scheme: Scheme = CKKS,
         bare: bool = False,
         workers: int = 1,
     ) -> None:
         workers = whole(workers, "workers (--workers)", 1, MOST_WORKERS)
         self.parms = parms
-        self.plain_modulus = modulus(plain_modulus)
+        self.scheme = checked_scheme(scheme)
         self._bare = flag(bare, "bare (--bare)")
-        self._scheme = scheme_options(self.plain_modulus)
         self._galois: SealGaloisKeys | SeededKeys | None = None
         self._relin: SealRelinKeys | SeededKeys | None = None
         named: dict[str, int | None] = {}
@@ -58,13 +58,13 @@ class KeyedEngine(Engine):
             if are_seeded(galois_keys):
                 self._galois = seeded_keys.read(galois_keys, parms, KeyKind.GALOIS)
             else:
-                self._galois = seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme)
+                self._galois = seal_bytes.read_galois_keys(galois_keys, parms, scheme=self.scheme)
             named["the Galois keys"] = self._galois.key_id
         if relin_keys is not None:
             if are_seeded(relin_keys):
                 self._relin = seeded_keys.read(relin_keys, parms, KeyKind.RELINEARIZATION)
             else:
-                self._relin = seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
+                self._relin = seal_bytes.read_relin_keys(relin_keys, parms, scheme=self.scheme)
             named["the relinearization keys"] = self._relin.key_id
         self._has_keys = bool(named)
         self._all_named = None not in named.values()
@@ -85,16 +85,15 @@ class KeyedEngine(Engine):
                     f"{given!r} is of another set than {self.parms.name}, of which the evaluation keys are: "
                     "make an evaluator for its set."
                 )
-            if given.plain_modulus != self.plain_modulus:
-                scheme = SCHEME_BFV if given.plain_modulus else SCHEME_CKKS
-                raise other_scheme(scheme, given.plain_modulus, self.plain_modulus)
+            if given.scheme != self.scheme:
+                raise other_scheme(given.scheme, self.scheme)
             if given.hosted.components not in RELINEARIZED:
                 raise EngineError(
                     f"{given!r} has {given.hosted.components} polynomials, as products have before they are "
                     "relinearized: relinearize it where it was computed."
                 )
         else:
-            given = Ciphertext.from_bytes(data, self.parms, self.plain_modulus, sizes=RELINEARIZED)
+            given = Ciphertext.from_bytes(data, self.parms, self.scheme, sizes=RELINEARIZED)
         self.check_key_of(given.key_id)
         # What unnamed evaluation keys compute is under a key that nothing names.
         return given if self._all_named or given.key_id is None else given.without_key()
@@ -106,15 +105,15 @@ class KeyedEngine(Engine):
 
     def check_program(self, program: Program) -> None:
         """EngineError for what the scheme, the set or the keys do not have."""
-        if self.plain_modulus and any(step.operation == "rescale" for step in program.steps):
+        if self.scheme.is_bfv and any(step.operation == "rescale" for step in program.steps):
             raise EngineError(
-                "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's plain_modulus)."
+                "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's scheme)."
             )
         slotted = program.constants or program.rotation_steps
-        if self.plain_modulus and slotted and not batches(self.plain_modulus, self.parms.n):
+        if self.scheme.is_bfv and slotted and not batches(self.scheme.plain_modulus, self.parms.n):
             raise EngineError(
-                f"Integers modulo {self.plain_modulus} are not batched at n = {self.parms.n}, which the "
-                "program's constants and rotations need: take a prime that is 1 modulo 2n."
+                f"Integers modulo {self.scheme.plain_modulus} are not batched at n = {self.parms.n}, which "
+                "the program's constants and rotations need: take a prime that is 1 modulo 2n."
             )
         elements = self._galois.keys if self._galois else {}
         missing = [

@@ -35,7 +35,7 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.base.words import count_of
 from ciphermote.evaluate.linear_model import LinearModel, real_numbers
 from ciphermote.evaluate.program import Constant, Program, Step
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.bounds import Known
 from ciphermote.parameters.noise import fewest_result_primes, holds_integers
 from ciphermote.parameters.uncertainty import Uncertainty
@@ -147,12 +147,12 @@ def plan_weighted_sum(
     *,
     bound: float,
     primes: int | None = None,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> list[Program | None]:
     """For each weight a program, None for 0: an engine adds up what they make of ciphertexts of parms, this
     scale and count of primes.
 
-    bound: every |value| is at most this. plain_modulus: BFV's t, which batches, and integer weights; 0: CKKS.
+    bound: every |value| is at most this. scheme: CKKS, or BFV(t) with a t that batches and integer weights.
     ParameterError if something does not fit.
     """
     w = real_numbers(weights)
@@ -160,10 +160,10 @@ def plan_weighted_sum(
         raise ParameterError("Weights are not one finite number for each ciphertext, or all 0: give others.")
     bound = check_feature_bound(bound)
     total = float(np.abs(w).sum() * bound)
-    if plain_modulus:
+    if scheme.is_bfv:
         _check_integers(w, "The weights have")
-        _check_exact(total, plain_modulus)
-        _check_batching(parms, plain_modulus)
+        _check_exact(total, scheme.plain_modulus)
+        _check_batching(parms, scheme.plain_modulus)
         levels = _Levels(0, 1.0, rescale=False)
     else:
         available = len(parms.data_primes) if primes is None else primes
@@ -172,7 +172,7 @@ def plan_weighted_sum(
     # Rescaled at once: a product with a multiple of the dropped prime is zero there, and no result may be.
     after = (Step("rescale", _SUM, _SUM),) if levels.rescale else ()
     steps = (*before, Step("multiply_plain", _SUM, _DATA, 0), *after)
-    slots = parms.n if plain_modulus else parms.slots
+    slots = parms.n if scheme.is_bfv else parms.slots
     return [
         Program(steps, (Constant(np.full(slots, weight), levels.weight_scale),)) if weight else None
         for weight in w.tolist()

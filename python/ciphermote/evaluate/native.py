@@ -35,7 +35,7 @@ class NativeEngine(KeyedEngine):
 
     def _start(self, keys: Sequence[Bytes], workers: int) -> None:
         self._workers = workers
-        self._context = context_of(self.parms, self.plain_modulus)
+        self._context = context_of(self.parms, self.scheme)
         self.keys = native.EvaluationKeys(self._context)
         if self._relin is not None:
             self.keys.add_relinearization(expanded(self._relin.key, self._context))
@@ -111,9 +111,7 @@ class NativeEngine(KeyedEngine):
         result = self._run(program, given.hosted)
         if result is None:
             raise EngineError(ZERO_RESULT)
-        return Ciphertext(
-            self.parms, self.plain_modulus, given.key_id, result, known, model_id=program.model_id
-        )
+        return Ciphertext(self.parms, self.scheme, given.key_id, result, known, model_id=program.model_id)
 
     def _run(self, program: Program, given: native.Ciphertext) -> native.Ciphertext | None:
         """A register of None is zero in the clear: a product with a zero plaintext."""
@@ -173,7 +171,7 @@ class NativeEngine(KeyedEngine):
         return found
 
     def _encode(self, values: NDArray[np.float64], scale: float, primes: int) -> native.Plaintext:
-        if self.plain_modulus:
+        if self.scheme.is_bfv:
             return native.Plaintext(self._context, values.astype(np.int64), native.Places.slots, primes)
         return native.Plaintext(self._context, values.astype(complex), scale, primes)
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, Scheme
 from ciphermote.parameters.bounds import UNKNOWN, Known, check_room, terms_of_product
 from ciphermote.parameters.uncertainty import Uncertainty
 
@@ -98,7 +98,7 @@ class Program:
         parameters: ParameterSet,
         primes: int,
         scale: float,
-        plain_modulus: int,
+        scheme: Scheme,
         *,
         centred: bool = True,
     ) -> Known:
@@ -111,9 +111,9 @@ class Program:
         target = 0
         for number, step in enumerate(self.steps, 1):
             source, target = registers[step.source], step.target
-            after = self._after(step, source, registers, parameters, plain_modulus, centred)
+            after = self._after(step, source, registers, parameters, scheme, centred)
             what = f"Step {number} of the program ({step.operation})"
-            check_room(what, after.known.largest, parameters, after.primes, after.scale, plain_modulus)
+            check_room(what, after.known.largest, parameters, after.primes, after.scale, scheme)
             registers[target] = after
         return registers[target].known
 
@@ -123,7 +123,7 @@ class Program:
         source: _Register,
         registers: dict[int, _Register],
         parameters: ParameterSet,
-        plain_modulus: int,
+        scheme: Scheme,
         centred: bool,
     ) -> _Register:
         """An error is followed too where there is one, which BFV's integers have not."""
@@ -144,7 +144,7 @@ class Program:
                 scale = source.scale * other.scale
                 same = step.argument == step.source
                 product = known.square() if same else known.product(other.known)
-                product = product.times(terms_of_product(parameters, plain_modulus))
+                product = product.times(terms_of_product(parameters, scheme))
                 return replace(
                     source, known=_switched(product, parameters, source.primes, scale, centred), scale=scale
                 )

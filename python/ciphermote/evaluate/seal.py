@@ -197,7 +197,7 @@ class SealEngine(KeyedEngine):
                     [detach(key)[0] for key in keys],
                     n=self.parms.n,
                     primes=list(self.parms.primes),
-                    plain_modulus=self.plain_modulus,
+                    plain_modulus=self.scheme.plain_modulus,
                     galois_keys=self._galois is not None,
                     relin_keys=self._relin is not None,
                 )
@@ -231,7 +231,7 @@ class SealEngine(KeyedEngine):
 
     def _result(self, data: bytes) -> native.Ciphertext:
         """What a worker computed, checked."""
-        return Ciphertext.from_seal(data, self.parms, self.plain_modulus).hosted
+        return Ciphertext.from_seal(data, self.parms, self.scheme).hosted
 
     def _evaluated(self, program: Program, given: Ciphertext) -> Ciphertext:
         if program.model_id is not None:
@@ -240,9 +240,7 @@ class SealEngine(KeyedEngine):
         known = self._followed(program, given)
         seal = _bytes_for_seal(given)
         content = self._result(self._run(lambda worker: worker.evaluate(program, seal)))
-        return Ciphertext(
-            self.parms, self.plain_modulus, given.key_id, content, known, model_id=program.model_id
-        )
+        return Ciphertext(self.parms, self.scheme, given.key_id, content, known, model_id=program.model_id)
 
     def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
         return self._evaluated(program, self.load(ciphertext))

@@ -15,6 +15,7 @@ from ciphermote.base.words import count_of, scale_name
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.keyed_engine import check_addable
 from ciphermote.formats.seal import MAX_SCALE
+from ciphermote.parameters import CKKS
 from ciphermote.parameters.bounds import KnownSum, check_digits, check_room
 from ciphermote.parameters.native import context_of
 
@@ -61,7 +62,7 @@ class Summands:
         known.add(found.known if self._bound is None else found.known.bounded(self._bound))
         if known.largest is not None and known.largest > self._limit:
             what = f"The sum of {count_of(known.count, 'ciphertext')}"
-            of = found.parameters, found.primes, found.scale, found.plain_modulus
+            of = found.parameters, found.primes, found.scale, found.scheme
             check_room(what, known.largest, *of)
         return found
 
@@ -72,7 +73,7 @@ class Summands:
         if first is None:
             raise EngineError(NONE_GIVEN)
         check_digits(f"The sum of {count_of(self._known.count, 'ciphertext')}", known, first.parameters)
-        return Ciphertext(first.parameters, first.plain_modulus, first.key_id, content, known)
+        return Ciphertext(first.parameters, first.scheme, first.key_id, content, known)
 
 
 def add_up(
@@ -91,7 +92,7 @@ def add_up(
     for data in stream(ciphertexts, "ciphertexts", "a list of ciphertexts"):
         given = summands.next(data)
         if total is None:
-            total = native.Sum(context_of(given.parameters, given.plain_modulus))
+            total = native.Sum(context_of(given.parameters, given.scheme))
         total.add(given.hosted)
     if total is None:
         raise EngineError(NONE_GIVEN)
@@ -100,7 +101,7 @@ def add_up(
 
 
 def _mean(found: Ciphertext, total: native.Sum) -> Ciphertext:
-    if found.plain_modulus:
+    if found.scheme.is_bfv:
         raise EngineError(
             "BFV computes with integers and has no means: take the sum, and divide what is decrypted."
         )
@@ -112,4 +113,4 @@ def _mean(found: Ciphertext, total: native.Sum) -> Ciphertext:
             f"{modulus.bit_length()} bits has no room for: encrypt at a smaller scale."
         )
     known = found.known.times(1 / total.count)
-    return Ciphertext(found.parameters, 0, found.key_id, total.mean(), known)
+    return Ciphertext(found.parameters, CKKS, found.key_id, total.mean(), known)

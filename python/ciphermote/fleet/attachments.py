@@ -27,6 +27,7 @@ from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.client import GatewayClient
 from ciphermote.formats.key_directory import GALOIS_FILE, RELIN_FILE
 from ciphermote.owner.key_store import KeyStore
+from ciphermote.parameters import CKKS, Scheme
 from ciphermote.parameters.files import parameters_to_dict
 
 SUFFIX = ".fleets"
@@ -114,9 +115,9 @@ class Attachment:
         return bool(self.definition["lane"] == "compact")
 
     @property
-    def plain_modulus(self) -> int:
-        """BFV's; 0 for CKKS and the compact lane."""
-        return int(self.definition.get("plain_modulus", 0))
+    def scheme(self) -> Scheme:
+        """The scheme of its devices' full frames; CKKS in the compact lane, which has none."""
+        return Scheme(int(self.definition.get("plain_modulus", 0)))
 
     def load_keys(self) -> Keys:
         """KeyFileError; MismatchError if they are no longer those of the fleet."""
@@ -170,7 +171,7 @@ def attach(
     *,
     ca: str | None = None,
     log2_scale: int | None = None,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     own_keys: bool = False,
     positions: list[tuple[int, int]] | None = None,
     windows_per_hour: int | None = None,
@@ -188,7 +189,7 @@ def attach(
     keys = Path(keys)
     found = load_keys(keys)
     if isinstance(found, CompactKeys):
-        if log2_scale is not None or plain_modulus or own_keys:
+        if log2_scale is not None or scheme.is_bfv or own_keys:
             raise ParameterError(
                 "A compact fleet has neither scale nor modulus nor devices' own keys: leave them out."
             )
@@ -203,7 +204,7 @@ def attach(
     else:
         if positions:
             raise ParameterError("--values is for compact keys: full frames have all their slots.")
-        if plain_modulus and log2_scale is not None:
+        if scheme.is_bfv and log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: give --plain-modulus or --log2-scale.")
         scale = {"log2_scale": log2_scale or found.readings.log2_scale(found.parameters)}
         definition = {
@@ -211,7 +212,7 @@ def attach(
             "parameters": parameters_to_dict(found.parameters),
             "key_id": f"{found.checked_key_id():016x}",
             "own_keys": own_keys,
-            **({"plain_modulus": plain_modulus} if plain_modulus else scale),
+            **({"plain_modulus": scheme.plain_modulus} if scheme.is_bfv else scale),
         }
     if windows_per_hour is not None:
         definition["windows_per_hour"] = windows_per_hour

@@ -55,7 +55,7 @@ from ciphermote.owner import provisioning as provisioning
 from ciphermote.owner.bfv import Places
 from ciphermote.owner.encryption import PublicKey, encrypt_on
 from ciphermote.owner.provisioning import Provision
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import BFV, ParameterSet
 from ciphermote.parameters.files import parameters_from_dict
 from ciphermote.parameters.native import core_params
 
@@ -498,7 +498,7 @@ class _FullLane:
         self._params = core_params(given.parameters)
         self._key = given.secret_key or _public_key(given.parameters, given)
         self._options: dict[str, Any] = (
-            {"plain_modulus": definition["plain_modulus"], "places": places}
+            {"scheme": BFV(definition["plain_modulus"]), "places": places}
             if definition.get("plain_modulus")
             else {"log2_scale": definition["log2_scale"]}
         ) | {"largest": given.largest}

@@ -308,7 +308,7 @@ class _Run:
         self._check_same(
             f"--key {'asymmetric' if is_public else 'symmetric'}", is_public == (self._key == "asymmetric")
         )
-        modulus = self._attachment.plain_modulus
+        modulus = self._attachment.scheme.plain_modulus
         if modulus and batches(modulus, parameters.n):
             given = replace(given, plain_moduli=(modulus,))
         given = replace(given, log2_scale=self._attachment.definition.get("log2_scale"))

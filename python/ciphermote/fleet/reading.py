@@ -29,6 +29,7 @@ from ciphermote.owner.bfv import Places
 from ciphermote.owner.decryption import Decrypted, decrypt_with_errors, variance_with_errors
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters import Scheme
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def decrypt(
         if isinstance(keys, CompactKeys):
             return _compact(fetched, keys)
         secret = keys.secret() if isinstance(keys, KeyStore) else keys
-        plain = _Plain(secret, int(fetched.definition.get("plain_modulus", 0)), count, places, signed)
+        plain = _Plain(secret, Scheme(int(fetched.definition.get("plain_modulus", 0))), count, places, signed)
         if fetched.job.kind == "linear":
             return _scores(fetched, plain, model, attachment)
         return _slots(fetched, plain)
@@ -172,14 +173,14 @@ class _Plain:
     """How ciphertexts are read."""
 
     secret: SecretKey
-    plain_modulus: int
+    scheme: Scheme
     count: int
     places: Places | None
     signed: bool | None
 
     def open(self, data: bytes) -> Ciphertext:
         """FrameError, MismatchError unless it is a result of the fleet's set and scheme."""
-        return Ciphertext.from_seal(data, self.secret.parameters, self.plain_modulus)
+        return Ciphertext.from_seal(data, self.secret.parameters, self.scheme)
 
     def read(self, data: bytes) -> Decrypted:
         """The first `count` slots."""
@@ -191,7 +192,7 @@ class _Plain:
 
     @property
     def name(self) -> str:
-        return "coefficient" if self.plain_modulus and self.places != "slots" else "slot"
+        return "coefficient" if self.scheme.is_bfv and self.places != "slots" else "slot"
 
 
 def _slots(fetched: Fetched, plain: _Plain) -> Reading:
@@ -204,7 +205,7 @@ def _slots(fetched: Fetched, plain: _Plain) -> Reading:
         errors = None if found.errors is None else found.errors / windows
         found = Decrypted(found.values / windows, errors, found.known)
     if fetched.job.kind == "variance":
-        if plain.plain_modulus and plain.places == "coefficients":
+        if plain.scheme.is_bfv and plain.places == "coefficients":
             raise ParameterError("Squares of integers in coefficients mix them: a variance takes slots.")
         found = variance_with_errors(found, plain.read(parts[1]), windows)
     columns = tuple(f"{plain.name} {i}" for i in range(len(found.values)))

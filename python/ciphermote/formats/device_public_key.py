@@ -11,8 +11,6 @@ from ciphermote.formats.frames import parse_frame
 from ciphermote.formats.residues import expand_seed
 from ciphermote.parameters import ParameterSet
 
-_SCHEME_KEY = 0
-
 
 def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
     """The public key in these frames, which a device emitted in one piece and which may come in any order.
@@ -28,7 +26,7 @@ def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.Se
         header, frame = parse_frame(data, parameters)
         data = data[header.length :]
         found = header.set
-        if found.scheme != _SCHEME_KEY or found.key_id != key_id:
+        if found.scheme is not None or found.key_id != key_id:
             raise FrameError(
                 f"A frame of {found.key_id:016x} is not of the public key {key_id:016x}: send the frames of "
                 "that key and nothing more."

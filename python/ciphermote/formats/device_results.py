@@ -105,7 +105,7 @@ def device_frames(
 
 
 def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes: int | None) -> int:
-    is_ckks = ciphertext.scheme == sb.Scheme.CKKS
+    is_ckks = not ciphertext.scheme.is_bfv
     if primes is not None and (
         not 1 <= primes <= ciphertext.primes or (primes < ciphertext.primes and not is_ckks)
     ):
@@ -158,9 +158,9 @@ def _frames(
 ) -> Iterator[bytes]:
     parameters = ciphertext.parms
     params = core_params(parameters)
-    is_bfv = ciphertext.scheme == sb.Scheme.BFV
+    is_bfv = ciphertext.scheme.is_bfv
     (scale_bits,) = struct.unpack("<Q", struct.pack("<d", ciphertext.scale))
-    scale_or_t = ciphertext.plain_modulus if is_bfv else scale_bits
+    scale_or_t = ciphertext.scheme.plain_modulus if is_bfv else scale_bits
     residues = transformed(ciphertext, primes)
     points = parameters.n >> log2_tiles
     tagged = None if tag is None else (tag.key, tag.device, tag.epoch, tag.window, tag.random)
@@ -170,7 +170,7 @@ def _frames(
                 part = residues[component, prime, tile * points : (tile + 1) * points]
                 yield _core.write_frame(
                     params,
-                    int(ciphertext.scheme),
+                    ciphertext.scheme.code,
                     primes,
                     log2_tiles,
                     key_id,

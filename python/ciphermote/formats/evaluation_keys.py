@@ -11,7 +11,7 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.formats import seal as sb
 from ciphermote.formats import seeded_keys
 from ciphermote.formats.seeded_keys import KeyKind, SeededKey, SeededKeys
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, Scheme
 
 EvaluationKey = sb.KeySwitchKey | SeededKey
 """As SEAL has it; or seeded, for sets whose keys SEAL does not have."""
@@ -44,26 +44,24 @@ def seal_has_keys(parameters: ParameterSet) -> bool:
     return not parameters.further_special and parameters.digit_primes == 1
 
 
-def _key_for_bfv(key: sb.KeySwitchKey, plain_modulus: int) -> sb.KeySwitchKey:
-    return tuple(replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus) for part in key)
+def _key_for_bfv(key: sb.KeySwitchKey, scheme: Scheme) -> sb.KeySwitchKey:
+    return tuple(replace(part, scheme=scheme) for part in key)
 
 
-def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, scheme: Scheme) -> bytes:
     """As galois_keys_for_bfv, of a relinearization key."""
     found = sb.read_relin_keys(data, parameters)
-    key = _key_for_bfv(found.key, plain_modulus)
-    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, sb.Scheme.BFV, plain_modulus, found.key_id))
+    key = _key_for_bfv(found.key, scheme)
+    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, scheme, found.key_id))
 
 
-def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
-    """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
+def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, scheme: Scheme) -> bytes:
+    """SEAL's bytes of Galois keys made for CKKS, as those of this BFV scheme: the same key-switch
     keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
     holds none."""
     found = sb.read_galois_keys(data, parameters)
-    keys = {element: _key_for_bfv(key, plain_modulus) for element, key in found.keys.items()}
-    return sb.write_galois_keys(
-        sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus, found.key_id)
-    )
+    keys = {element: _key_for_bfv(key, scheme) for element, key in found.keys.items()}
+    return sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, scheme, found.key_id))
 
 
 def conjugation_element(n: int) -> int:

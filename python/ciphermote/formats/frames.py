@@ -30,13 +30,13 @@ from ciphermote.formats.declaration import Declaration, split
 from ciphermote.formats.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
 from ciphermote.formats.ledger import CounterLedger
 from ciphermote.formats.residues import expand_seed, in_coefficients
-from ciphermote.parameters import ParameterSet, by_id
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, by_id
 from ciphermote.parameters.bounds import Known
 from ciphermote.parameters.native import core_params
 from ciphermote.parameters.noise import Key
+from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE
 
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
-SCHEME_NAMES = {0: "public-key", 1: "BFV", 2: "CKKS"}
 
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""
@@ -49,24 +49,24 @@ _PARAMETERS_AT = 8
 class SetHeader:
     """What all frames of a ciphertext agree on.
 
-    primes: how many residues per coefficient. scale: CKKS's, 1 for BFV. plain_modulus: BFV's t, 0 for CKKS.
+    primes: how many residues per coefficient. scheme: None: a public key. scale: CKKS's, 1 for
+    BFV.
     """
 
     parameters: ParameterSet
-    scheme: int
+    scheme: Scheme | None
     ntt_form: bool
     components: int
     primes: int
     key_id: int
     counter: int
     scale: float
-    plain_modulus: int
     xof: int
 
     @property
     def scale_or_modulus(self) -> str:
         """For people."""
-        return f"BFV modulo {self.plain_modulus}" if self.plain_modulus else f"scale {scale_name(self.scale)}"
+        return f"scale {scale_name(self.scale)}" if self.scheme in (CKKS, None) else str(self.scheme)
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,12 @@ class FrameSet:
     covered: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_), repr=False)
     frame_bytes: int = 0
 
+    @property
+    def scheme(self) -> Scheme:
+        """The ciphertext's; a reader makes no set of a public key's frames."""
+        assert self.header.scheme is not None
+        return self.header.scheme
+
     @classmethod
     def empty(cls, header: SetHeader) -> FrameSet:
         rows = 1 if header.xof else header.components
@@ -121,7 +127,7 @@ class FrameSet:
     def known(self) -> Known:
         """What is known of the values in it."""
         head = self.header
-        if head.plain_modulus or self.largest is None:
+        if self.scheme.is_bfv or self.largest is None:
             return Known(self.largest)
         key: Key = "symmetric" if head.xof else "asymmetric"
         return Known.encrypted(self.largest, head.parameters, key, head.scale, self.source)
@@ -135,8 +141,8 @@ class FrameSet:
         """32 bytes that tell this reading from any other, in whatever frames it came."""
         head = self.header
         fields = (
-            *(head.parameters.id, head.scheme, head.ntt_form, head.components, head.primes),
-            *(head.key_id, head.counter, head.scale.hex(), head.plain_modulus, head.xof),
+            *(head.parameters.id, self.scheme.code, head.ntt_form, head.components, head.primes),
+            *(head.key_id, head.counter, head.scale.hex(), self.scheme.plain_modulus, head.xof),
         )
         digest = hashlib.blake2b(repr(fields).encode(), digest_size=32)
         digest.update(self.residues.astype("<u4").tobytes())
@@ -163,8 +169,7 @@ class FrameSet:
             head.ntt_form,
             head.scale,
             self.residues,
-            scheme=sb.Scheme(head.scheme),
-            plain_modulus=head.plain_modulus,
+            scheme=self.scheme,
             key_id=head.key_id,
             known=self.known,
         )
@@ -177,7 +182,7 @@ class FrameSet:
         expanded then, unless the set has that form already. FrameError for CKKS's, which have none.
         """
         head = self.header
-        if coefficients and head.scheme == sb.Scheme.CKKS:
+        if coefficients and not self.scheme.is_bfv:
             raise FrameError(
                 f"Reading {head.counter} is a CKKS ciphertext, which has no coefficient form: leave it as it "
                 "is."
@@ -216,14 +221,13 @@ def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _co
         raise FrameError(_refusal(error, data, parameters)) from None
     head = SetHeader(
         parameters,
-        frame.scheme,
+        Scheme(frame.plain_modulus) if frame.scheme in (BFV_CODE, CKKS_CODE) else None,
         frame.ntt_form,
         frame.components,
         frame.primes,
         frame.key_id,
         frame.counter,
         frame.scale,
-        frame.plain_modulus,
         frame.xof,
     )
     return FrameHeader(
@@ -263,7 +267,7 @@ class Reception:
 class FrameReader:
     """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
 
-    parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0: CKKS.
+    parameters, key_id: what every frame must be of. scheme: of the ciphertexts.
     largest: the bound on |value| of readings that declare none, as their keys' owner declared it; None: not
     known. max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and
     reported. Counters tell sets apart and are a device's own, so every device needs a reader of its own. It
@@ -276,7 +280,7 @@ class FrameReader:
         parameters: ParameterSet,
         key_id: int,
         *,
-        plain_modulus: int = 0,
+        scheme: Scheme = CKKS,
         largest: float | None = None,
         max_open: int = 4,
     ) -> None:
@@ -284,7 +288,7 @@ class FrameReader:
         self._largest = largest
         self._declared: OrderedDict[int, float] = OrderedDict()
         self.key_id = key_id
-        self.plain_modulus = plain_modulus
+        self.scheme = scheme
         self._max_open = max_open
         self._finder = FrameFinder(parameters)
         self._open: OrderedDict[int, FrameSet] = OrderedDict()
@@ -412,27 +416,27 @@ class FrameReader:
     def _check_header(self, header: FrameHeader) -> None:
         found = header.set
         self._check_key(found.key_id)
-        wanted = sb.Scheme.BFV if self.plain_modulus else sb.Scheme.CKKS
-        if found.scheme == sb.Scheme.BFV and wanted == sb.Scheme.CKKS:
+        if found.scheme is None or found.components != 2:
+            kind = "public key" if found.scheme is None else f"{found.scheme} ciphertext"
             raise FrameError(
-                f"Reading {found.counter} is a BFV ciphertext of integers modulo {found.plain_modulus}: give "
-                f"that as its plain modulus (--plain-modulus {found.plain_modulus}) to read it."
+                f"Reading {found.counter} is a {kind} of {found.components} components and this reader "
+                f"accepts fresh {self.scheme.name} ciphertexts of two: send those."
             )
-        if found.scheme == sb.Scheme.CKKS and wanted == sb.Scheme.BFV:
+        if found.scheme.is_bfv and not self.scheme.is_bfv:
+            modulus = found.scheme.plain_modulus
+            raise FrameError(
+                f"Reading {found.counter} is a BFV ciphertext of integers modulo {modulus}: give that as its "
+                f"plain modulus (--plain-modulus {modulus}) to read it."
+            )
+        if self.scheme.is_bfv and not found.scheme.is_bfv:
             raise FrameError(
                 f"Reading {found.counter} is a CKKS ciphertext, which has no plain modulus: leave it "
                 "(--plain-modulus) out."
             )
-        if found.scheme != wanted or found.components != 2:
+        if found.scheme != self.scheme:
             raise FrameError(
-                f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "
-                f"{found.components} components and this reader accepts fresh {wanted.name} ciphertexts of "
-                "two: send those."
-            )
-        if found.plain_modulus != self.plain_modulus:
-            raise FrameError(
-                f"Reading {found.counter} has the plain modulus {found.plain_modulus} and not "
-                f"{self.plain_modulus}: give the one that the device encrypts with."
+                f"Reading {found.counter} has the plain modulus {found.scheme.plain_modulus} and not "
+                f"{self.scheme.plain_modulus}: give the one that the device encrypts with."
             )
         modulus = math.prod(self.parameters.primes[: found.primes])
         if found.scale >= min(modulus, sb.MAX_SCALE):
@@ -456,7 +460,7 @@ class FrameReader:
         elif known.header != header.set:
             differing = [
                 name
-                for name in ("scale", "plain_modulus", "xof", "primes", "ntt_form")
+                for name in ("scale", "scheme", "xof", "primes", "ntt_form")
                 if getattr(known.header, name) != getattr(header.set, name)
             ]
             raise FrameError(
@@ -513,7 +517,7 @@ def read_sets(
     parameters: ParameterSet,
     key_id: int,
     *,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     largest: float | None = None,
 ) -> list[FrameSet]:
     """The sets in these pieces of one stream, in the order in which they became complete.
@@ -521,7 +525,7 @@ def read_sets(
     All are kept, so give no endless stream. The arguments are FrameReader's. FrameError if anything in it is
     wrong or missing.
     """
-    reader = FrameReader(parameters, key_id, plain_modulus=plain_modulus, largest=largest)
+    reader = FrameReader(parameters, key_id, scheme=scheme, largest=largest)
     sets = [frames for piece in pieces for frames in _sound(reader.feed(piece))]
     return sets + _sound(reader.finish())
 
@@ -537,12 +541,12 @@ def read_set(
     parameters: ParameterSet,
     key_id: int,
     *,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     largest: float | None = None,
 ) -> FrameSet:
     """The set in the frames of one ciphertext, in any order. The arguments are FrameReader's. FrameError if
     anything is wrong or missing."""
-    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus, largest=largest)
+    sets = read_sets([data], parameters, key_id, scheme=scheme, largest=largest)
     if len(sets) != 1:
         raise FrameError(
             f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: give them one by "
@@ -570,7 +574,7 @@ def read_stated_set(data: Bytes, parameters: ParameterSet) -> FrameSet:
     """The frames of one ciphertext, under whatever key and of whatever scheme the first of them names.
     FrameError."""
     head = stated_header(data, parameters)
-    return read_set(bytes(data), parameters, head.key_id, plain_modulus=head.plain_modulus)
+    return read_set(bytes(data), parameters, head.key_id, scheme=head.scheme or CKKS)
 
 
 def adapt(
@@ -578,7 +582,7 @@ def adapt(
     parameters: ParameterSet,
     key_id: int,
     *,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     largest: float | None = None,
     seeded: bool = False,
     coefficients: bool = False,
@@ -588,13 +592,13 @@ def adapt(
     """The frames of one ciphertext, in any order, as SEAL's bytes of it and their label. FrameError, which
     says what is wrong.
 
-    plain_modulus: BFV's t; 0 for CKKS. largest: the bound on |value| that the keys' owner declared
+    scheme: of the ciphertext. largest: the bound on |value| that the keys' owner declared
     (Readings.largest), for frames that declare none; None: not known. seeded keeps the seed for SEAL to
     expand, where it can; coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext. ledger:
     notes the reading of this device, and refuses one that it has (ReplayError); None: the same frames are
     taken any number of times. Where the bytes go to a file, note the reading once that is written:
     CounterLedger.taking.
     """
-    frames = read_set(data, parameters, key_id, plain_modulus=plain_modulus, largest=largest)
+    frames = read_set(data, parameters, key_id, scheme=scheme, largest=largest)
     with ledger.taking([frames], device) if ledger is not None else contextlib.nullcontext():
         return frames.to_seal(seeded=seeded, coefficients=coefficients)

@@ -18,8 +18,9 @@ from enum import IntEnum
 from itertools import islice
 
 from ciphermote.base.errors import FrameError, MismatchError
-from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
+from ciphermote.parameters import CKKS, ParameterSet, Scheme
 from ciphermote.parameters.bounds import MOST_SOURCES, UNKNOWN, Known
+from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE, LARGEST_PLAIN_MODULUS
 from ciphermote.parameters.uncertainty import MOST_COEFFICIENTS, Uncertainty
 
 _MAGIC = b"CMLB"
@@ -51,34 +52,36 @@ _NAMES = {
     Kind.RELIN_KEYS: "relinearization keys",
     Kind.GALOIS_KEYS: "Galois keys",
 }
-_SCHEME_NAMES = {SCHEME_BFV: "BFV", SCHEME_CKKS: "CKKS"}
 
 
 @dataclass(frozen=True)
 class Label:
     """What a label says.
 
-    scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS. model_id: of the model whose
-    scores a ciphertext holds (LinearModel.id); None if it holds none's. known: of a ciphertext's values.
+    scale: of a CKKS ciphertext; 0 otherwise. model_id: of the model whose scores a ciphertext
+    holds (LinearModel.id); None if it holds none's. known: of a ciphertext's values.
     """
 
     kind: Kind
-    scheme: int
+    scheme: Scheme
     parameters_id: int
     key_id: int
     scale: float = 0.0
-    plain_modulus: int = 0
     model_id: int | None = None
     known: Known = UNKNOWN
 
     def _pack(self) -> bytes:
-        value = struct.pack("<Q", self.plain_modulus) if self.plain_modulus else struct.pack("<d", self.scale)
+        value = (
+            struct.pack("<Q", self.scheme.plain_modulus)
+            if self.scheme.is_bfv
+            else struct.pack("<d", self.scale)
+        )
         flags = _SLOTS_INDEPENDENT if self.known.slots_independent else 0
-        head = _MAGIC, _VERSION, self.kind, self.scheme, flags
+        head = _MAGIC, _VERSION, self.kind, self.scheme.code, flags
         of = self.parameters_id, self.key_id, value, self.model_id or 0
         return _OBJECT.pack(*head, *of) + _pack_known(self.known)
 
-    def check(self, kind: Kind, parameters: ParameterSet, scheme: int, plain_modulus: int) -> None:
+    def check(self, kind: Kind, parameters: ParameterSet, scheme: Scheme) -> None:
         """FrameError unless the label is of such an object, and MismatchError if set, scheme or modulus
         differ."""
         if self.kind != kind:
@@ -90,25 +93,17 @@ class Label:
                 f"The label of {_NAMES[kind]} names the parameter set 0x{self.parameters_id:08x}, not "
                 f"{parameters.name} (0x{parameters.id:08x}): use files of one set."
             )
-        if (self.scheme, self.plain_modulus) != (scheme, plain_modulus):
+        if self.scheme != scheme:
             raise MismatchError(
-                f"The label of {_NAMES[kind]} says {describe_scheme(self.scheme, self.plain_modulus)}, "
-                f"not {describe_scheme(scheme, plain_modulus)}: use files of one scheme and plain modulus."
+                f"The label of {_NAMES[kind]} says {self.scheme}, not {scheme}: use files of one "
+                "scheme and plain modulus."
             )
 
 
-def describe_scheme(scheme: int, plain_modulus: int) -> str:
-    """For people: CKKS, or BFV with its plain modulus."""
-    name = _SCHEME_NAMES[scheme]
-    return f"{name} modulo {plain_modulus}" if plain_modulus else name
-
-
-def other_scheme(scheme: int, plain_modulus: int, wanted: int) -> MismatchError:
-    """A ciphertext has this scheme and plain modulus, and another is wanted: BFV's modulo `wanted`, or CKKS's
-    for 0."""
-    other = describe_scheme(SCHEME_BFV if wanted else SCHEME_CKKS, wanted)
+def other_scheme(found: Scheme, wanted: Scheme) -> MismatchError:
+    """What to raise for a ciphertext of the scheme found where one of another is wanted."""
     return MismatchError(
-        f"The ciphertext is {describe_scheme(scheme, plain_modulus)}'s, and one of {other} is wanted here: "
+        f"The ciphertext is {found}'s, and one of {wanted} is wanted here: "
         "give that, or leave the plain modulus (--plain-modulus) out."
     )
 
@@ -147,23 +142,26 @@ def _label(fields: bytes) -> Label:
     older = version == _OLDER_VERSION
     if (
         kind not in _NAMES
-        or scheme not in _SCHEME_NAMES
+        or scheme not in (BFV_CODE, CKKS_CODE)
         or flags & ~(_SLOTS_INDEPENDENT if of_ciphertext and not older else 0)
         or (model_id and not of_ciphertext)
     ):
         raise _other_version()
     known = _read_known(fields[_OBJECT.size :], slots_independent=bool(flags)) if not older else UNKNOWN
-    if (older and len(fields) > _OBJECT.size) or (known != UNKNOWN and not of_ciphertext):
-        raise _damaged("has fields that are no such object's: the file is damaged or hostile, so drop it.")
     scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
-    is_bfv = scheme == SCHEME_BFV
+    is_bfv = scheme == BFV_CODE
+    if (
+        (older and len(fields) > _OBJECT.size)
+        or (known != UNKNOWN and not of_ciphertext)
+        or (is_bfv and not 2 <= plain_modulus <= LARGEST_PLAIN_MODULUS)
+    ):
+        raise _damaged("has fields that are no such object's: the file is damaged or hostile, so drop it.")
     return Label(
         Kind(kind),
-        scheme,
+        Scheme(plain_modulus) if is_bfv else CKKS,
         parameters_id,
         key_id,
         0.0 if is_bfv else scale,
-        plain_modulus if is_bfv else 0,
         model_id or None,
         known,
     )

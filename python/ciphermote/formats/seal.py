@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NoReturn, TypedDict
+from typing import Any, NoReturn
 
 import numpy as np
 import zstandard
@@ -24,28 +24,9 @@ from numpy.typing import NDArray
 
 from ciphermote.base.errors import FrameError, ParameterError
 from ciphermote.formats.labels import Kind, Label, attach, detach, other_scheme
-from ciphermote.parameters import ParameterSet, by_id
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, by_id
 from ciphermote.parameters.bounds import UNKNOWN, Known
-
-
-class Scheme(IntEnum):
-    """SEAL's scheme numbers."""
-
-    BFV = 1
-    CKKS = 2
-    BGV = 3
-
-
-class SchemeOptions(TypedDict, total=False):
-    """What the readers here are told of the scheme; CKKS if nothing is said."""
-
-    scheme: Scheme
-    plain_modulus: int
-
-
-def scheme_options(plain_modulus: int) -> SchemeOptions:
-    """BFV modulo plain_modulus; 0: CKKS."""
-    return {"scheme": Scheme.BFV if plain_modulus else Scheme.CKKS, "plain_modulus": plain_modulus}
+from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE
 
 
 class SeedType(IntEnum):
@@ -66,6 +47,7 @@ _VERSION = (3, 6)
 _COMPRESSION_NONE, _COMPRESSION_ZLIB, _COMPRESSION_ZSTD = 0, 1, 2
 _MODULUS_BYTES = _HEADER.size + 8
 _SEED_INFO_BYTES = _HEADER.size + 1 + SEED_BYTES
+_SCHEME_NAMES = {BFV_CODE: "BFV", CKKS_CODE: "CKKS", 3: "BGV"}
 _ZERO_ID = bytes(32)
 _ARRAY_OVERHEAD = _HEADER.size + 8
 _CIPHERTEXT_FIXED = _HEADER.size + 32 + 1 + 3 * 8 + 8 + 8 + _ARRAY_OVERHEAD
@@ -76,9 +58,9 @@ Residues = NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class SealParameters:
-    """EncryptionParameters: the scheme, n, all primes (the special one last), and t (0 for CKKS)."""
+    """EncryptionParameters: BFV, CKKS or BGV, n, all primes (the special one last), and t (0 for CKKS)."""
 
-    scheme: Scheme
+    scheme_name: str
     n: int
     primes: tuple[int, ...]
     plain_modulus: int = 0
@@ -96,8 +78,7 @@ class SealPlaintext:
     primes: int
     scale: float
     values: NDArray[Any]
-    scheme: Scheme = Scheme.CKKS
-    plain_modulus: int = 0
+    scheme: Scheme = CKKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +87,7 @@ class SealSecretKey:
 
     parms: ParameterSet
     residues: Residues
-    scheme: Scheme = Scheme.CKKS
-    plain_modulus: int = 0
+    scheme: Scheme = CKKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +106,7 @@ class SealCiphertext:
     scale: float
     residues: Residues
     seed: tuple[SeedType, bytes] | None = None
-    scheme: Scheme = Scheme.CKKS
-    plain_modulus: int = 0
+    scheme: Scheme = CKKS
     key_id: int | None = None
     model_id: int | None = None
     known: Known = UNKNOWN
@@ -149,8 +128,7 @@ class SealRelinKeys:
 
     parms: ParameterSet
     key: KeySwitchKey
-    scheme: Scheme = Scheme.CKKS
-    plain_modulus: int = 0
+    scheme: Scheme = CKKS
     key_id: int | None = None
 
 
@@ -160,8 +138,7 @@ class SealGaloisKeys:
 
     parms: ParameterSet
     keys: Mapping[int, KeySwitchKey]
-    scheme: Scheme = Scheme.CKKS
-    plain_modulus: int = 0
+    scheme: Scheme = CKKS
     key_id: int | None = None
 
 
@@ -391,11 +368,9 @@ def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reade
     return _Reader(_UNPACKED[compression](view[_HEADER.size :]), limit, what, version)
 
 
-def _levels(
-    parms: ParameterSet, scheme: Scheme, plain_modulus: int, counts: Iterable[int]
-) -> dict[bytes, int]:
+def _levels(parms: ParameterSet, scheme: Scheme, counts: Iterable[int]) -> dict[bytes, int]:
     """parms_id -> count of primes, for each count."""
-    return {parms.parms_id(scheme, count, plain_modulus): count for count in counts}
+    return {parms.parms_id(scheme, count): count for count in counts}
 
 
 def _read_level(reader: _Reader, parms: ParameterSet, levels: Mapping[bytes, int]) -> int:
@@ -442,14 +417,13 @@ def _read_ciphertext_body(
     reader: _Reader,
     parms: ParameterSet,
     scheme: Scheme,
-    plain_modulus: int,
     levels: Mapping[bytes, int],
     sizes: Iterable[int],
     is_key: bool,
 ) -> SealCiphertext:
     primes = _read_level(reader, parms, levels)
     ntt = reader.u8()
-    if ntt > 1 or (ntt == 0 and (is_key or scheme == Scheme.CKKS)):
+    if ntt > 1 or (ntt == 0 and (is_key or not scheme.is_bfv)):
         reader.fail(
             f"the NTT flag is {ntt}, which this kind of object cannot have; the bytes are damaged or "
             "hostile.",
@@ -465,7 +439,7 @@ def _read_ciphertext_body(
     reader.expect("the count of polynomials", size, sizes)
     reader.expect("the ring degree", reader.u64(), [parms.n])
     reader.expect("the count of primes", reader.u64(), [primes])
-    scale = _read_scale(reader, is_one=is_key or scheme != Scheme.CKKS)
+    scale = _read_scale(reader, is_one=is_key or scheme.is_bfv)
     if reader.version[0] == 4:
         reader.expect("the correction factor", reader.u64(), [1])
     seeded_words = primes * parms.n
@@ -489,16 +463,16 @@ def _read_ciphertext_body(
             "the second polynomial is zero at a prime, which would send the message in the clear; drop the "
             "bytes and check the sender."
         )
-    return SealCiphertext(parms, primes, ntt == 1, scale, residues, seed, scheme, plain_modulus)
+    return SealCiphertext(parms, primes, ntt == 1, scale, residues, seed, scheme)
 
 
 def _unlabelled(
-    data: bytes | bytearray | memoryview, kind: Kind, parms: ParameterSet, scheme: Scheme, plain_modulus: int
+    data: bytes | bytearray | memoryview, kind: Kind, parms: ParameterSet, scheme: Scheme
 ) -> tuple[memoryview, Label | None]:
     """SEAL's bytes, and the label if there is one; it must be of what is wanted."""
     seal, label = detach(data)
     if label is not None:
-        label.check(kind, parms, scheme, plain_modulus)
+        label.check(kind, parms, scheme)
     return seal, label
 
 
@@ -517,25 +491,24 @@ def read_ciphertext(
     parms: ParameterSet,
     *,
     sizes: Iterable[int] = (2,),
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealCiphertext:
     """Read a Ciphertext at any level below the key's, full or seeded, with its label or without.
 
     sizes: the counts of polynomials to accept (2; 3 before relinearization). FrameError if any field is not
-    as parms, scheme and plain_modulus (0 for CKKS) have it.
+    as parms and scheme have it.
     """
-    return _read_detached(*detach(data), parms, tuple(sizes), scheme, plain_modulus)
+    return _read_detached(*detach(data), parms, tuple(sizes), scheme)
 
 
 def read_as_labelled(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet | None,
-    plain_modulus: int | None,
+    scheme: Scheme | None,
     *,
     sizes: Iterable[int] = (2,),
 ) -> SealCiphertext:
-    """As read_ciphertext. parms, plain_modulus: None: those that the label names, and CKKS without a label.
+    """As read_ciphertext. parms, scheme: None: those that the label names, and CKKS without a label.
     ParameterError too if nothing names the set."""
     seal, label = detach(data)
     if parms is None:
@@ -545,12 +518,11 @@ def read_as_labelled(
                 "that SEAL itself saved, and not a key, name it (--params)."
             )
         parms = by_id(label.parameters_id)
-    if plain_modulus is None:
-        plain_modulus = 0 if label is None else label.plain_modulus
-    if label is not None and label.kind == Kind.CIPHERTEXT and label.plain_modulus != plain_modulus:
-        raise other_scheme(label.scheme, label.plain_modulus, plain_modulus)
-    scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
-    return _read_detached(seal, label, parms, tuple(sizes), scheme, plain_modulus)
+    if scheme is None:
+        scheme = CKKS if label is None else label.scheme
+    if label is not None and label.kind == Kind.CIPHERTEXT and label.scheme != scheme:
+        raise other_scheme(label.scheme, scheme)
+    return _read_detached(seal, label, parms, tuple(sizes), scheme)
 
 
 def _read_detached(
@@ -559,18 +531,17 @@ def _read_detached(
     parms: ParameterSet,
     sizes: tuple[int, ...],
     scheme: Scheme,
-    plain_modulus: int,
 ) -> SealCiphertext:
     if label is not None:
-        label.check(Kind.CIPHERTEXT, parms, scheme, plain_modulus)
+        label.check(Kind.CIPHERTEXT, parms, scheme)
     # The limit allows the key level and three polynomials too: a later sentence says what is wrong.
     reader = _open(data, "ciphertext", _ciphertext_bytes(parms, len(parms.primes), max(3, *sizes)))
-    levels = _levels(parms, scheme, plain_modulus, range(1, data_primes(parms) + 1))
-    ciphertext = _read_ciphertext_body(reader, parms, scheme, plain_modulus, levels, sizes, is_key=False)
+    levels = _levels(parms, scheme, range(1, data_primes(parms) + 1))
+    ciphertext = _read_ciphertext_body(reader, parms, scheme, levels, sizes, is_key=False)
     reader.end()
     if label is None:
         return ciphertext
-    if scheme == Scheme.CKKS and label.scale != ciphertext.scale:
+    if not scheme.is_bfv and label.scale != ciphertext.scale:
         raise FrameError(
             f"The ciphertext has scale {ciphertext.scale:.6g} and its label says {label.scale:.6g}: have it "
             "sent again."
@@ -582,26 +553,23 @@ def read_public_key(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet,
     *,
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealPublicKey:
     """Read a PublicKey: two polynomials over all primes, full or seeded. FrameError if it is none."""
     reader = _open(data, "public key", _ciphertext_bytes(parms, len(parms.primes), 2))
-    levels = _levels(parms, scheme, plain_modulus, [len(parms.primes)])
-    key = _read_ciphertext_body(reader, parms, scheme, plain_modulus, levels, [2], is_key=True)
+    levels = _levels(parms, scheme, [len(parms.primes)])
+    key = _read_ciphertext_body(reader, parms, scheme, levels, [2], is_key=True)
     reader.end()
     return key
 
 
-def _read_key_switch_key(
-    reader: _Reader, parms: ParameterSet, scheme: Scheme, plain_modulus: int, count: int
-) -> KeySwitchKey:
-    levels = _levels(parms, scheme, plain_modulus, [len(parms.primes)])
+def _read_key_switch_key(reader: _Reader, parms: ParameterSet, scheme: Scheme, count: int) -> KeySwitchKey:
+    levels = _levels(parms, scheme, [len(parms.primes)])
     parts = []
     for _ in range(count):
         body = reader.inner("key")
         start = reader.at
-        parts.append(_read_ciphertext_body(reader, parms, scheme, plain_modulus, levels, [2], is_key=True))
+        parts.append(_read_ciphertext_body(reader, parms, scheme, levels, [2], is_key=True))
         if reader.at - start != body:
             reader.fail(f"the inner key claims {body} bytes but takes {reader.at - start}.")
     return tuple(parts)
@@ -612,7 +580,6 @@ def _open_key_switch_keys(
     what: str,
     parms: ParameterSet,
     scheme: Scheme,
-    plain_modulus: int,
     dimension: int,
     most_keys: int,
 ) -> _Reader:
@@ -629,7 +596,7 @@ def _open_key_switch_keys(
     unpacked = parts * _CIPHERTEXT_FIXED + 64 * (len(data) + _PACKED_SLACK) // bits
     limit = _HEADER.size + 40 + 8 * dimension
     reader = _open(data, what, limit + min(parts * most, unpacked))
-    _read_level(reader, parms, _levels(parms, scheme, plain_modulus, [len(parms.primes)]))
+    _read_level(reader, parms, _levels(parms, scheme, [len(parms.primes)]))
     reader.expect("the count of keys", reader.u64(), [dimension])
     return reader
 
@@ -638,16 +605,15 @@ def read_relin_keys(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet,
     *,
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealRelinKeys:
     """Read RelinKeys that hold one key. FrameError if they are not of parms."""
-    data, label = _unlabelled(data, Kind.RELIN_KEYS, parms, scheme, plain_modulus)
-    reader = _open_key_switch_keys(data, "relinearization keys", parms, scheme, plain_modulus, 1, 1)
+    data, label = _unlabelled(data, Kind.RELIN_KEYS, parms, scheme)
+    reader = _open_key_switch_keys(data, "relinearization keys", parms, scheme, 1, 1)
     count = reader.expect("the parts of the key", reader.u64(), [data_primes(parms)])
-    key = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
+    key = _read_key_switch_key(reader, parms, scheme, count)
     reader.end()
-    return SealRelinKeys(parms, key, scheme, plain_modulus, label.key_id if label else None)
+    return SealRelinKeys(parms, key, scheme, label.key_id if label else None)
 
 
 def read_galois_keys(
@@ -655,12 +621,11 @@ def read_galois_keys(
     parms: ParameterSet,
     *,
     most_keys: int = MAX_GALOIS_KEYS,
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealGaloisKeys:
     """Read GaloisKeys of at most most_keys elements. FrameError if they are not of parms."""
-    data, label = _unlabelled(data, Kind.GALOIS_KEYS, parms, scheme, plain_modulus)
-    reader = _open_key_switch_keys(data, "Galois keys", parms, scheme, plain_modulus, parms.n, most_keys)
+    data, label = _unlabelled(data, Kind.GALOIS_KEYS, parms, scheme)
+    reader = _open_key_switch_keys(data, "Galois keys", parms, scheme, parms.n, most_keys)
     keys: dict[int, KeySwitchKey] = {}
     for index in range(parms.n):
         count = reader.expect("the parts of a key", reader.u64(), [0, data_primes(parms)])
@@ -672,23 +637,22 @@ def read_galois_keys(
                 "rotations you need only.",
                 8,
             )
-        keys[2 * index + 1] = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
+        keys[2 * index + 1] = _read_key_switch_key(reader, parms, scheme, count)
     reader.end()
-    return SealGaloisKeys(parms, keys, scheme, plain_modulus, label.key_id if label else None)
+    return SealGaloisKeys(parms, keys, scheme, label.key_id if label else None)
 
 
 def read_plaintext(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet,
     *,
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealPlaintext:
     """Read a Plaintext: NTT form at a data level, or BFV's coefficient form. FrameError if it is none."""
     limit = _HEADER.size + 32 + 16 + _ARRAY_OVERHEAD + 8 * parms.n * data_primes(parms)
     reader = _open(data, "plaintext", limit)
-    levels = _levels(parms, scheme, plain_modulus, range(1, data_primes(parms) + 1))
-    if scheme != Scheme.CKKS:
+    levels = _levels(parms, scheme, range(1, data_primes(parms) + 1))
+    if scheme.is_bfv:
         levels[_ZERO_ID] = 0
     primes = _read_level(reader, parms, levels)
     count = reader.u64()
@@ -696,30 +660,29 @@ def read_plaintext(
         reader.expect("the count of coefficients", count, [primes * parms.n])
     elif count > parms.n:
         reader.fail(f"{count} coefficients are more than the ring degree {parms.n}.", 8)
-    scale = _read_scale(reader, is_one=scheme != Scheme.CKKS)
+    scale = _read_scale(reader, is_one=scheme.is_bfv)
     values: NDArray[Any] = reader.words([count])
     if primes:
         values = _check_residues(values, parms, 1, primes, reader.fail)[0]
-    elif (values >= plain_modulus).any():
+    elif (values >= scheme.plain_modulus).any():
         reader.fail(
-            f"a coefficient is not below the plain modulus {plain_modulus}; the bytes are damaged or of "
-            "another set."
+            f"a coefficient is not below the plain modulus {scheme.plain_modulus}; the bytes are damaged or "
+            "of another set."
         )
     reader.end()
-    return SealPlaintext(parms, primes, scale, values, scheme, plain_modulus)
+    return SealPlaintext(parms, primes, scale, values, scheme)
 
 
 def read_secret_key(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet,
     *,
-    scheme: Scheme = Scheme.CKKS,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
 ) -> SealSecretKey:
     """Read a SecretKey. FrameError if it is not one of parms, or is zero at a prime."""
     primes = len(parms.primes)
     reader = _open(data, "secret key", _HEADER.size + 32 + 16 + _ARRAY_OVERHEAD + 8 * parms.n * primes)
-    _read_level(reader, parms, _levels(parms, scheme, plain_modulus, [primes]))
+    _read_level(reader, parms, _levels(parms, scheme, [primes]))
     reader.expect("the count of coefficients", reader.u64(), [primes * parms.n])
     _read_scale(reader, is_one=True)
     words = reader.words([primes * parms.n])
@@ -727,14 +690,14 @@ def read_secret_key(
     reader.end()
     if not residues.any(axis=1).all():
         reader.fail("the secret key is zero at a prime, so it hides nothing; make a new one.")
-    return SealSecretKey(parms, residues, scheme, plain_modulus)
+    return SealSecretKey(parms, residues, scheme)
 
 
 def read_parameters(data: bytes | bytearray | memoryview) -> SealParameters:
     """Read EncryptionParameters: n is 1024 .. 32768, with 1 to 64 primes, each 1 mod 2n and below 2^61."""
     reader = _open(data, "parameters", _HEADER.size + 1 + 8 + 8 + 65 * _MODULUS_BYTES)
     scheme = reader.u8()
-    if scheme not in (Scheme.BFV, Scheme.CKKS, Scheme.BGV):
+    if scheme not in _SCHEME_NAMES:
         reader.fail(f"scheme {scheme} is unknown; SEAL has 1 (BFV), 2 (CKKS) and 3 (BGV).", 1)
     n = reader.expect("the ring degree", reader.u64(), [1 << k for k in range(10, 16)])
     count = reader.u64()
@@ -752,12 +715,12 @@ def read_parameters(data: bytes | bytearray | memoryview) -> SealParameters:
         reader.fail(
             f"the primes {primes} are not all below 2^61 and 1 mod {2 * n}; choose primes that allow an NTT."
         )
-    if plain_modulus >= 1 << 61 or (plain_modulus != 0) != (scheme != Scheme.CKKS):
+    if plain_modulus >= 1 << 61 or (plain_modulus != 0) != (scheme != CKKS_CODE):
         reader.fail(
-            f"the plain modulus {plain_modulus} does not suit {Scheme(scheme).name}; CKKS has 0, the others "
-            "2 to 2^60."
+            f"the plain modulus {plain_modulus} does not suit {_SCHEME_NAMES[scheme]}; CKKS has 0, the "
+            "others 2 to 2^60."
         )
-    return SealParameters(Scheme(scheme), n, tuple(primes), plain_modulus)
+    return SealParameters(_SCHEME_NAMES[scheme], n, tuple(primes), plain_modulus)
 
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -801,13 +764,13 @@ def _labelled(
     if thing.key_id is None:
         return seal
     of = thing.parms.id, thing.key_id
-    return attach(seal, Label(kind, thing.scheme, *of, scale, thing.plain_modulus, model_id, known))
+    return attach(seal, Label(kind, thing.scheme, *of, scale, model_id, known))
 
 
 def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
     or seed is wrong."""
-    scale = ciphertext.scale if ciphertext.scheme == Scheme.CKKS else 0.0
+    scale = ciphertext.scale if not ciphertext.scheme.is_bfv else 0.0
     of = scale, ciphertext.model_id, ciphertext.known
     return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, *of)
 
@@ -826,7 +789,7 @@ def write_public_key(key: SealPublicKey) -> bytes:
             )
         tail = _object(bytes([SeedType(kind)]), seed)
     return _object(
-        ct.parms.parms_id(ct.scheme, ct.primes, ct.plain_modulus),
+        ct.parms.parms_id(ct.scheme, ct.primes),
         bytes([ct.ntt_form]),
         _u64(ct.size, ct.parms.n, ct.primes),
         struct.pack("<d", ct.scale),
@@ -840,13 +803,13 @@ def write_plaintext(plaintext: SealPlaintext) -> bytes:
     pt = plaintext
     if pt.primes:
         values: NDArray[Any] = _writable_residues(pt.values[np.newaxis], pt.parms, 1, pt.primes)
-        parms_id = pt.parms.parms_id(pt.scheme, pt.primes, pt.plain_modulus)
+        parms_id = pt.parms.parms_id(pt.scheme, pt.primes)
     else:
         values, parms_id = pt.values, _ZERO_ID
-        if values.ndim != 1 or values.size > pt.parms.n or (values >= pt.plain_modulus).any():
+        if values.ndim != 1 or values.size > pt.parms.n or (values >= pt.scheme.plain_modulus).any():
             raise FrameError(
                 f"Writing SEAL bytes: a plaintext has up to {pt.parms.n} coefficients below t = "
-                f"{pt.plain_modulus}."
+                f"{pt.scheme.plain_modulus}."
             )
     return _object(parms_id, _u64(values.size), struct.pack("<d", pt.scale), _array(values))
 
@@ -855,7 +818,7 @@ def write_secret_key(key: SealSecretKey) -> bytes:
     """A SecretKey as bytes. FrameError if shape or range is wrong."""
     primes = len(key.parms.primes)
     residues = _writable_residues(key.residues[np.newaxis], key.parms, 1, primes)
-    parms_id = key.parms.parms_id(key.scheme, primes, key.plain_modulus)
+    parms_id = key.parms.parms_id(key.scheme, primes)
     return _object(parms_id, _u64(residues.size), struct.pack("<d", 1.0), _array(residues))
 
 
@@ -869,7 +832,7 @@ def _key_switch_key(key: KeySwitchKey, parms: ParameterSet) -> list[bytes]:
 
 def write_relin_keys(keys: SealRelinKeys) -> bytes:
     """RelinKeys as bytes, with their label if their key is known. FrameError if a part is wrong."""
-    parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes), keys.plain_modulus)
+    parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes))
     seal = _object(parms_id, _u64(1), *_key_switch_key(keys.key, keys.parms))
     return _labelled(seal, Kind.RELIN_KEYS, keys)
 
@@ -884,14 +847,14 @@ def write_galois_keys(keys: SealGaloisKeys) -> bytes:
     parts: list[bytes] = []
     for element in range(1, 2 * n, 2):
         parts += _key_switch_key(keys.keys[element], keys.parms) if element in keys.keys else [_u64(0)]
-    parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes), keys.plain_modulus)
+    parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes))
     return _labelled(_object(parms_id, _u64(n), *parts), Kind.GALOIS_KEYS, keys)
 
 
-def write_parameters(parms: ParameterSet, scheme: Scheme = Scheme.CKKS, plain_modulus: int = 0) -> bytes:
-    """EncryptionParameters as bytes; plain_modulus is 0 for CKKS."""
-    moduli = [_object(_u64(value)) for value in (*parms.primes, plain_modulus)]
-    return _object(bytes([scheme]), _u64(parms.n, len(parms.primes)), *moduli)
+def write_parameters(parms: ParameterSet, scheme: Scheme = CKKS) -> bytes:
+    """EncryptionParameters as bytes."""
+    moduli = [_object(_u64(value)) for value in (*parms.primes, scheme.plain_modulus)]
+    return _object(bytes([scheme.code]), _u64(parms.n, len(parms.primes)), *moduli)
 
 
 def key_id_of(public_key: bytes) -> int:

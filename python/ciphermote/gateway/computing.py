@@ -275,12 +275,12 @@ class _FullComputation:
         self._objects = objects
         self._progress = progress
         self._parameters = job.fleet.parameters
-        self._plain_modulus = definition.plain_modulus
+        self._scheme = definition.scheme
         self._scale = 1.0 if definition.log2_scale is None else 2.0**definition.log2_scale
-        self._context = context_of(self._parameters, self._plain_modulus)
+        self._context = context_of(self._parameters, self._scheme)
         found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
         keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
-        self._evaluator = Evaluator(keys, plain_modulus=self._plain_modulus)
+        self._evaluator = Evaluator(keys, self._scheme)
         self._rekey_keys: dict[str, Any] = {}
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
@@ -349,7 +349,7 @@ class _FullComputation:
 
     def _known(self, found: Input, data: bytes | memoryview) -> Known:
         """What is known of a window's values."""
-        if self._plain_modulus or found.largest is None:
+        if self._scheme.is_bfv or found.largest is None:
             return Known(found.largest)
         key: Key = "symmetric" if framing.is_seeded(data) else "asymmetric"
         return Known.encrypted(found.largest, self._parameters, key, self._scale)
@@ -362,7 +362,7 @@ class _FullComputation:
         return total
 
     def _ciphertext(self, content: native.Ciphertext, key_id: int, known: Known) -> Ciphertext:
-        return Ciphertext(self._parameters, self._plain_modulus, key_id, content, known)
+        return Ciphertext(self._parameters, self._scheme, key_id, content, known)
 
     def _check_room(self, what: str, inputs: list[Input], power: int = 1) -> None:
         """ValueRangeError, before anything is added up, if the sum of the windows' values, or of their
@@ -371,7 +371,7 @@ class _FullComputation:
         for found in inputs:
             known.add(Known(None if found.largest is None else found.largest**power))
         primes, scale = len(self._parameters.data_primes), self._scale**power
-        check_room(what, known.largest, self._parameters, primes, scale, self._plain_modulus)
+        check_room(what, known.largest, self._parameters, primes, scale, self._scheme)
 
     def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
         if found.rekey is None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from ciphermote import _core, _evaluator
 from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
-from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
+from ciphermote.parameters import ParameterSet
 from ciphermote.parameters.native import core_params
 from ciphermote.rest.requests import DEFINITION, CompactFleet, FullFleet
 
@@ -99,11 +99,10 @@ class Fleet:
         """What full frames say of scheme, components, primes, and of scale or modulus (Delivery.agreed)."""
         definition = self.definition
         assert isinstance(definition, FullFleet)
-        scheme = SCHEME_BFV if definition.plain_modulus else SCHEME_CKKS
         scale_or_t = struct.pack("<Q", definition.plain_modulus)
         if definition.log2_scale is not None:
             scale_or_t = struct.pack("<d", 2.0**definition.log2_scale)
-        return bytes((scheme, 2, len(self.parameters.data_primes))), scale_or_t
+        return bytes((definition.scheme.code, 2, len(self.parameters.data_primes))), scale_or_t
 
     def check_content(self, delivery: _evaluator.Delivery, parts: list[Part], key_id: int) -> None:
         """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""

@@ -13,7 +13,7 @@ import time
 
 from ciphermote.base.errors import Error
 from ciphermote.formats.device_results import ResultTag, device_frames
-from ciphermote.formats.seal import read_ciphertext, scheme_options
+from ciphermote.formats.seal import read_ciphertext
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import unsigned
@@ -90,7 +90,7 @@ class Mailbox:
         keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
         random = unsigned(row["random"]).to_bytes(8, "little")
         try:
-            ciphertext = read_ciphertext(data, fleet.parameters, **scheme_options(definition.plain_modulus))
+            ciphertext = read_ciphertext(data, fleet.parameters, scheme=definition.scheme)
             tag = ResultTag(keys.results, row["number"], row["epoch"], row["window"], random)
             frames = device_frames(
                 ciphertext,

@@ -206,7 +206,7 @@ class Registry:
         parameters = definition.parameter_set
         try:
             keys = EvaluationKeys(parameters, **{kind: data})
-            with keys.engine(definition.plain_modulus) as engine:
+            with keys.engine(definition.scheme) as engine:
                 key_id = engine.key_id
         except Error as error:
             raise Refusal(422, "bad-keys", str(error)) from None

@@ -21,7 +21,7 @@ from ciphermote.formats import seal as sb
 from ciphermote.formats.labels import check_key
 from ciphermote.owner.ckks import known_key, opened
 from ciphermote.owner.keys import SecretKey
-from ciphermote.parameters import ParameterSet, batches, prime_constants
+from ciphermote.parameters import BFV, ParameterSet, batches, prime_constants
 
 Places = Literal["slots", "coefficients"]
 """Where BFV's integers are."""
@@ -59,9 +59,7 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
     FrameError if they are no such ciphertext of the key's parameters and plain_modulus; MismatchError if it
     is of another key, or decrypts to noise.
     """
-    ciphertext = sb.read_ciphertext(
-        data, secret.parameters, sizes=(2, 3), scheme=sb.Scheme.BFV, plain_modulus=plain_modulus
-    )
+    ciphertext = sb.read_ciphertext(data, secret.parameters, sizes=(2, 3), scheme=BFV(plain_modulus))
     check_key("the ciphertext", ciphertext.key_id, "the secret key", secret.key_id, bare=bare)
     found = _owner.decrypt_bfv(opened(ciphertext, secret), secret.hosted, plain_modulus)
     coefficients = found.astype(np.int64)

@@ -145,7 +145,7 @@ def _decrypt(
     """The numbers, and what is known of them."""
     instance(key, SecretKey, "The key", "an owner's secret_key")
     given = _opened(data, key)
-    options.is_exact = bool(given.plain_modulus)
+    options.is_exact = given.scheme.is_bfv
     check_digits("The ciphertext", given.known, key.parameters)
     if model is not None and given.key_id is not None:
         check_scores(model, given.model_id)
@@ -190,7 +190,7 @@ def _integers(
     """BFV's."""
     if options.complex_slots:
         raise ParameterError("The ciphertext is of BFV, integers: leave complex_slots (--complex) out.")
-    places, signed, t = options.places, options.signed, given.plain_modulus
+    places, signed, t = options.places, options.signed, given.scheme.plain_modulus
     largest = given.known.largest
     if model is not None:
         places, signed = "slots", True

@@ -8,6 +8,7 @@ twice, and takes the reading's number from the clock.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -39,10 +40,11 @@ from ciphermote.formats.seal import key_id_of
 from ciphermote.owner.bfv import Places
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.keys import SecretKey
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.bounds import DEFAULT_READINGS, Readings, check_largest, float32_above
 from ciphermote.parameters.native import core_params
 from ciphermote.parameters.noise import Key
+from ciphermote.parameters.schemes import checked_scheme
 
 Xof = Literal["blake2xb", "shake256", "chacha20"]
 XOFS: dict[str, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
@@ -93,7 +95,7 @@ def encrypt(
     *,
     largest: float | None = None,
     log2_scale: int | None = None,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     places: Places | None = None,
     xof: Xof = "chacha20",
     counter: int | None = None,
@@ -111,8 +113,8 @@ def encrypt(
     log2_scale (CKKS): the scale is 2^log2_scale; largest times it must be below a quarter of the modulus and
     2^58. None: what suits largest and the number of readings that the keys were made for
     (Readings.log2_scale). Ciphertexts that are to be added need one scale.
-    plain_modulus: BFV's t, or 0 for CKKS. places (BFV): "slots", each added and multiplied for itself, or
-    "coefficients", for which addition works the same; None: slots if t has them.
+    scheme: CKKS for real numbers, BFV(t) for integers. places (BFV): "slots", each added and
+    multiplied for itself, or "coefficients", for which addition works the same; None: slots if t has them.
     xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
     counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
     nanoseconds since 1970.
@@ -120,8 +122,8 @@ def encrypt(
     PrecisionWarning where noise leaves fewer than two digits of the largest number that is given.
     """
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
-    modulus = arguments.modulus(plain_modulus)
-    bound = declared_bound(largest, key.readings, modulus)
+    checked_scheme(scheme)
+    bound = declared_bound(largest, key.readings, scheme)
     numbered = _Counter(counter)
     device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *numbered.callables)
     frames = encrypt_on(
@@ -130,15 +132,15 @@ def encrypt(
         key,
         largest=bound,
         log2_scale=log2_scale,
-        plain_modulus=plain_modulus,
+        scheme=scheme,
         places=places,
         xof=xof,
     )
     assert key.key_id is not None
-    if not modulus:
+    if not scheme.is_bfv:
         _warn_of_noise(values, key, replace(key.readings, largest=bound), log2_scale)
     declared = Declaration(key.parameters.id, key.key_id, numbered.used, bound).to_bytes()
-    return Ciphertext.from_frames(declared + frames, key.parameters, modulus)
+    return Ciphertext.from_frames(declared + frames, key.parameters, scheme)
 
 
 def _warn_of_noise(
@@ -158,16 +160,17 @@ def _warn_of_noise(
         )
 
 
-def declared_bound(largest: float | None, readings: Readings, plain_modulus: int) -> float:
+def declared_bound(largest: float | None, readings: Readings, scheme: Scheme) -> float:
     """The bound that a reading is encrypted under: as given, or else as declared with the keys, in BFV no
-    more than integers modulo plain_modulus hold. ParameterError."""
+    more than integers modulo t hold. ParameterError."""
+    most = scheme.plain_modulus - 1 if scheme.is_bfv else math.inf
     if largest is None:
-        return min(readings.largest, plain_modulus - 1) if plain_modulus else readings.largest
+        return min(readings.largest, most)
     bound = check_largest(largest)
-    if plain_modulus and bound > plain_modulus - 1:
+    if bound > most:
         raise ParameterError(
-            f"The largest value (--largest) is {bound:g}, and integers modulo {plain_modulus} go up to "
-            f"{plain_modulus - 1}: declare no more, or take a larger plain modulus."
+            f"The largest value (--largest) is {bound:g}, and integers modulo {scheme.plain_modulus} go up "
+            f"to {most}: declare no more, or take a larger plain modulus."
         )
     return bound
 
@@ -179,34 +182,38 @@ def encrypt_on(
     *,
     largest: float | None = None,
     log2_scale: int | None = None,
-    plain_modulus: int = 0,
+    scheme: Scheme = CKKS,
     places: Places | None = None,
     xof: Xof = "chacha20",
 ) -> bytes:
     """As encrypt, without a declaration, on a device that has a secret and a counter of its own, and may tag
     its frames."""
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
-    plain_modulus = arguments.modulus(plain_modulus)
+    checked_scheme(scheme)
     if key.key_id is None:
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     params = core_params(key.parameters)
-    bound = declared_bound(largest, key.readings, plain_modulus)
+    bound = declared_bound(largest, key.readings, scheme)
     code = choice(xof, XOFS, "xof (--xof)")
-    if plain_modulus:
+    if scheme.is_bfv:
+        t = scheme.plain_modulus
         if log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
         if places is None:
-            places = "slots" if batches(plain_modulus, key.parameters.n) else "coefficients"
+            places = "slots" if batches(t, key.parameters.n) else "coefficients"
         where = choice(places, _PLACES, "places (--as)")
         integers = _integers(values)
         _check_within(integers, bound)
-        options = (integers, plain_modulus, where, 32, True, "frames", max(int(bound), 1))
-        with _naming_values(integers, key.parameters, plain_modulus=plain_modulus):
+        options = (integers, t, where, 32, True, "frames", max(int(bound), 1))
+        with _naming_values(integers, key.parameters, t=t):
             if isinstance(key, SecretKey):
                 return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
             return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
     if places is not None:
-        raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
+        raise ParameterError(
+            "CKKS's numbers are in slots: leave places (--as) out, or encrypt integers "
+            "(--plain-modulus; in Python, scheme=BFV(t))."
+        )
     scale = replace(key.readings, largest=bound).chosen_log2_scale(key.parameters, log2_scale, bound)
     _check_within(_one_dimension(values, "fiuc", "real or complex numbers"), bound)
     numbers, exponent, is_complex = _numbers(values)
@@ -232,13 +239,13 @@ def _check_within(values: NDArray[Any], largest: float) -> None:
 
 @contextlib.contextmanager
 def _naming_values(
-    values: NDArray[Any], parameters: ParameterSet, *, scale: int = 0, plain_modulus: int = 0
+    values: NDArray[Any], parameters: ParameterSet, *, scale: int = 0, t: int = 0
 ) -> Iterator[None]:
     """What the library refuses about values, with the value, its place and the limit."""
     try:
         yield
     except Error as error:
-        sentence = _about_values(str(error.status), values, parameters, scale, plain_modulus)
+        sentence = _about_values(str(error.status), values, parameters, scale, t)
         if sentence is None:
             raise
         raise of_status(str(error.status), sentence) from None

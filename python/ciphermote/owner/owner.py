@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ciphermote.base.arguments import Bytes, each, flag, instance, modulus, whole
+from ciphermote.base.arguments import Bytes, each, flag, instance, whole
 from ciphermote.base.errors import ParameterError
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
@@ -19,7 +19,7 @@ from ciphermote.owner.encryption import PublicKey, device_residues
 from ciphermote.owner.key_store import KeyContents, KeyStore, Progress
 from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.provisioning import provision, to_c_header
-from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
+from ciphermote.parameters import BFV, DEFAULT_SET, ParameterSet, by_name
 from ciphermote.parameters.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 
 
@@ -216,5 +216,5 @@ class Owner:
         KeyFileError if neither key is asked for; ParameterError for a modulus without slots.
         """
         secret, public = flag(secret, "secret"), flag(public, "public")
-        moduli = [modulus(t) for t in each(plain_moduli, "plain_moduli", "a list of moduli")]
+        moduli = [BFV(t).plain_modulus for t in each(plain_moduli, "plain_moduli", "a list of moduli")]
         return to_c_header(provision(self._contents, secret=secret, public=public, plain_moduli=moduli))

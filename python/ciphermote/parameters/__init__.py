@@ -2,6 +2,7 @@
 """Parameter sets: made, checked against the security tables, and named; what their noise and room allow, and
 which set serves a computation (adviser, exact_adviser)."""
 
+from ciphermote.parameters.schemes import BFV, CKKS, Scheme
 from ciphermote.parameters.sets import (
     BUILTIN,
     CHEAP_PRIME,
@@ -10,8 +11,6 @@ from ciphermote.parameters.sets import (
     MAX_LOG2_SCALE,
     MOST_SLOTS,
     OLDER_PREFIX,
-    SCHEME_BFV,
-    SCHEME_CKKS,
     SECURITY_BOUNDS,
     ParameterSet,
     PrimeConstants,
@@ -26,18 +25,19 @@ from ciphermote.parameters.sets import (
 )
 
 __all__ = [
+    "BFV",
     "BUILTIN",
     "CHEAP_PRIME",
+    "CKKS",
     "DEFAULT_SET",
     "EVALUATOR_SETS",
     "MAX_LOG2_SCALE",
     "MOST_SLOTS",
     "OLDER_PREFIX",
-    "SCHEME_BFV",
-    "SCHEME_CKKS",
     "SECURITY_BOUNDS",
     "ParameterSet",
     "PrimeConstants",
+    "Scheme",
     "batches",
     "by_id",
     "by_name",

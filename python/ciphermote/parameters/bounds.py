@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ciphermote.base.arguments import shown, whole
 from ciphermote.base.errors import ParameterError, ValueRangeError
 from ciphermote.base.words import count_of, scale_name
-from ciphermote.parameters import BUILTIN, ParameterSet, batches
+from ciphermote.parameters import BUILTIN, CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.noise import Key
 from ciphermote.parameters.uncertainty import Coefficients, Uncertainty
 
@@ -146,7 +146,7 @@ class Readings:
             return self.log2_scale(parameters)
         steps = parameters.log2_scales
         scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
-        check_room("A reading", largest, parameters, len(parameters.data_primes), 2.0**scale, 0)
+        check_room("A reading", largest, parameters, len(parameters.data_primes), 2.0**scale, CKKS)
         return scale
 
     def error(
@@ -437,23 +437,23 @@ def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) 
     return term if total is None else total.plus(term, independent=independent)
 
 
-def terms_of_product(parameters: ParameterSet, plain_modulus: int) -> int:
+def terms_of_product(parameters: ParameterSet, scheme: Scheme) -> int:
     """How many products of two values are added up in one value of a product: 1, slot by slot, or n where
     BFV's plain modulus has no slots and the product is of polynomials."""
-    slotted = not plain_modulus or batches(plain_modulus, parameters.n)
+    slotted = not scheme.is_bfv or batches(scheme.plain_modulus, parameters.n)
     return 1 if slotted else parameters.n
 
 
-def room(parameters: ParameterSet, primes: int, scale: float, plain_modulus: int) -> float:
+def room(parameters: ParameterSet, primes: int, scale: float, scheme: Scheme) -> float:
     """The largest |value| that a ciphertext of this many primes holds: a quarter of the modulus over the
     scale, as decryption demands it (CKKS); t - 1 (BFV)."""
-    if plain_modulus:
-        return plain_modulus - 1
+    if scheme.is_bfv:
+        return scheme.plain_modulus - 1
     return math.prod(parameters.primes[:primes]) / 4 / scale
 
 
 def check_room(
-    what: str, largest: float | None, parameters: ParameterSet, primes: int, scale: float, plain_modulus: int
+    what: str, largest: float | None, parameters: ParameterSet, primes: int, scale: float, scheme: Scheme
 ) -> None:
     """The rule: ValueRangeError if a result's |values| may be larger than its ciphertext holds.
 
@@ -462,13 +462,14 @@ def check_room(
     """
     if largest is None:
         return
-    limit = room(parameters, primes, scale, plain_modulus)
+    limit = room(parameters, primes, scale, scheme)
     if largest <= limit:
         return
-    if plain_modulus:
+    if scheme.is_bfv:
         raise ValueRangeError(
-            f"{what} may reach {largest:,.15g}, and integers modulo {plain_modulus} go up to {limit:,}: take "
-            "a larger plain modulus, add up fewer, or declare a smaller largest value (--largest)."
+            f"{what} may reach {largest:,.15g}, and integers modulo {scheme.plain_modulus} go up to "
+            f"{limit:,}: take a larger plain modulus, add up fewer, or declare a smaller largest value "
+            "(--largest)."
         )
     raise ValueRangeError(
         f"{what} may reach {largest:,.6g}, and a ciphertext of {parameters.name} with "

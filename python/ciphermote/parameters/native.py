@@ -8,7 +8,7 @@ from dataclasses import astuple
 from functools import cache, lru_cache
 
 from ciphermote import _core, _evaluator
-from ciphermote.parameters import ParameterSet, prime_constants
+from ciphermote.parameters import CKKS, ParameterSet, Scheme, prime_constants
 
 
 @cache
@@ -29,18 +29,18 @@ def core_params(parameters: ParameterSet) -> _core.Params:
 _MAKING = threading.Lock()
 
 
-def context_of(parameters: ParameterSet, plain_modulus: int = 0) -> _evaluator.Context:
+def context_of(parameters: ParameterSet, scheme: Scheme = CKKS) -> _evaluator.Context:
     """The set's arithmetic, CKKS's or BFV's, in the fastest instructions of this machine."""
     with _MAKING:
-        return _context_of(parameters, plain_modulus)
+        return _context_of(parameters, scheme)
 
 
 @lru_cache(16)
-def _context_of(parameters: ParameterSet, plain_modulus: int) -> _evaluator.Context:
+def _context_of(parameters: ParameterSet, scheme: Scheme) -> _evaluator.Context:
     return _evaluator.Context(
         parameters.log2_n,
         list(parameters.data_primes),
         list(parameters.special_primes),
         parameters.digit_primes,
-        plain_modulus,
+        scheme.plain_modulus,
     )

@@ -21,6 +21,7 @@ from itertools import groupby
 from ciphermote.base.errors import ParameterError
 from ciphermote.base.words import count_of
 from ciphermote.parameters.c_names import check_name
+from ciphermote.parameters.schemes import CKKS, Scheme
 
 SECURITY_BOUNDS: dict[str, dict[int, int]] = {
     "2024": {1024: 26, 2048: 53, 4096: 106, 8192: 214, 16384: 430},
@@ -52,9 +53,6 @@ OLDER_PREFIX = "std2018_"
 
 DEFAULT_SET = "n4096_q26x3_p27"
 """The built-in set that keys are made for where nobody names one."""
-
-SCHEME_BFV = 1
-SCHEME_CKKS = 2
 
 
 _BUILTIN_BY_NAME: dict[str, ParameterSet] = {}
@@ -151,19 +149,18 @@ class ParameterSet:
         """The product of the data primes."""
         return math.prod(self.data_primes)
 
-    def parms_id(self, scheme: int, primes: int | None = None, t: int = 0) -> bytes:
+    def parms_id(self, scheme: Scheme = CKKS, primes: int | None = None) -> bytes:
         """SEAL's 32-byte parms_id of this set with its first ``primes`` primes.
 
         ``primes`` is 1 .. len(self.primes): all of them at the key level, fewer after each rescale; None is
-        the level of a fresh ciphertext. ``scheme`` is SCHEME_BFV or SCHEME_CKKS; ``t`` is the plaintext
-        modulus (0 for CKKS). Raises ParameterError if there is no such level.
+        the level of a fresh ciphertext. Raises ParameterError if there is no such level.
         """
         count = len(self.data_primes) if primes is None else primes
         if not 1 <= count <= len(self.primes):
             raise ParameterError(
                 f"{self.name} has no level with {count_of(count, 'prime')}: give 1 to {len(self.primes)}."
             )
-        return _hash_words([scheme, self.n, *self.primes[:count], t])
+        return _hash_words([scheme.code, self.n, *self.primes[:count], scheme.plain_modulus])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ciphermote.base import number_text
 from ciphermote.base.errors import Error
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.evaluate.linear_model import LinearModel
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, Scheme
 from ciphermote.parameters.files import parameters_from_dict
 
 NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
@@ -98,7 +98,7 @@ class FullFleet(Model):
             found = self.parameter_set
         except Error as error:
             raise ValueError(str(error)) from None
-        if (self.log2_scale is None) != bool(self.plain_modulus):
+        if (self.log2_scale is None) != self.scheme.is_bfv:
             raise ValueError("give log2_scale for CKKS or plain_modulus for BFV, and not both")
         if self.plain_modulus == 1:
             raise ValueError("plain_modulus is 1: give 2 or more, or 0 for CKKS")
@@ -109,6 +109,10 @@ class FullFleet(Model):
     @property
     def parameter_set(self) -> ParameterSet:
         return parameters_from_dict(self.parameters, "parameters")
+
+    @property
+    def scheme(self) -> Scheme:
+        return Scheme(self.plain_modulus)
 
 
 class CompactFleet(Model):
