@@ -341,6 +341,7 @@ def any_beyond(
     parts: Sequence[int],
     numbers: Sequence[float | int],
     exponent: int,
+    *,
     complex_slots: bool,
     largest: float,
     shift: int,
@@ -404,7 +405,9 @@ def encode(
     if largest is None:
         if any(abs(part) >= limit for part in parts):
             raise ValueRangeError
-    elif any_beyond(parts, numbers, exponent, complex_slots, largest, log2_scale + fixed.guard):
+    elif any_beyond(
+        parts, numbers, exponent, complex_slots=complex_slots, largest=largest, shift=log2_scale + fixed.guard
+    ):
         raise ValueRangeError
     parts += [0] * (slots * (2 if complex_slots else 1) - len(parts))
     if complex_slots:
@@ -811,7 +814,7 @@ def _seal_object(body: bytes) -> bytes:
     return struct.pack("<HBBBBHQ", 0xA15E, 16, 3, 6, 0, 0, 16 + len(body)) + body
 
 
-def seal_bytes(ciphertext: Ciphertext, seeded: bool) -> bytes:
+def seal_bytes(ciphertext: Ciphertext, *, seeded: bool) -> bytes:
     """The ciphertext as SEAL saves it, in full or with its seed in place of component 1."""
     chain = ciphertext.chain
     components = ciphertext.components[:1] if seeded else ciphertext.components

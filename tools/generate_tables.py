@@ -210,7 +210,7 @@ def reversed_bits(x: int, bits: int) -> int:
     return sum((x >> i & 1) << (bits - 1 - i) for i in range(bits))
 
 
-def slot_positions(log2_n: int, complex_slots: bool) -> list[int]:
+def slot_positions(log2_n: int, *, complex_slots: bool) -> list[int]:
     """Where slot j = 0 .. n/2 - 1 goes (docs/encoding.md, Order)."""
     positions, n = [], 1 << log2_n
     for j in range(n // 2):
@@ -257,7 +257,7 @@ def slot_order_source() -> str:
     lines += ["", "const uint16_t cmi_slot_cycles[] = {"]
     for log2_n in degrees:
         for complex_slots in (False, True):
-            starts = cycle_starts(slot_positions(log2_n, complex_slots))
+            starts = cycle_starts(slot_positions(log2_n, complex_slots=complex_slots))
             lines.append(f"CM_FROM_{log2_n}({', '.join(map(str, [*starts, 0]))},)")
     lines += [
         "};",

@@ -334,7 +334,7 @@ class Source:
 class Builder:
     """Compiles each distinct object once, links programs, and remembers those that passed."""
 
-    def __init__(self, sources: Iterable[Path], extra: Sequence[str], rerun: bool) -> None:
+    def __init__(self, sources: Iterable[Path], extra: Sequence[str], *, rerun: bool) -> None:
         self.sources = [Source(path) for path in sources]
         self.extra = tuple(extra)
         self.lock = threading.Lock()
@@ -532,13 +532,13 @@ def main() -> int:
     status = test_refusals()
     if arguments.all or arguments.sample:
         sources = [*core_sources(), *vector_sources()]
-        builder = Builder(sources, ("-DCM_TEST_EVERY=6",), arguments.rerun)
+        builder = Builder(sources, ("-DCM_TEST_EVERY=6",), rerun=arguments.rerun)
         if arguments.sample:
             return status | test_host(builder, list(pairwise_cover()), arguments.jobs)
         status |= test_relevance(builder, arguments.jobs)
         return status | test_host(builder, every_combination(), arguments.jobs)
     tests = sorted((REPOSITORY / "tests" / "core").glob("*.c"))
-    builder = Builder([*core_sources(), *tests], ("-DCM_TEST_EVERY=3",), arguments.rerun)
+    builder = Builder([*core_sources(), *tests], ("-DCM_TEST_EVERY=3",), rerun=arguments.rerun)
     return status | test_host(builder, list(pairwise_cover()), arguments.jobs)
 
 

@@ -167,7 +167,7 @@ def configure_once(configuration: Configuration) -> None:
     stamp.write_text(repr(command))
 
 
-def build_and_test(configuration: Configuration, rerun: bool) -> str:
+def build_and_test(configuration: Configuration, *, rerun: bool) -> str:
     """One line about the configuration's outcome. Raises StepFailed."""
     folder = configuration.folder
     started = time.monotonic()
@@ -199,7 +199,7 @@ def main() -> int:
 
     failures = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        running = {pool.submit(build_and_test, c, arguments.rerun): c for c in chosen}
+        running = {pool.submit(build_and_test, c, rerun=arguments.rerun): c for c in chosen}
         for future in as_completed(running):
             title = running[future].title
             try:

@@ -146,7 +146,7 @@ PLAIN_MODULUS = 40961
 """For the sketch that encrypts integers on an Uno."""
 
 
-def uno_integers(bit_rate: int = 115_200, tagged: bool = False) -> Path:
+def uno_integers(bit_rate: int = 115_200, *, tagged: bool = False) -> Path:
     """The image for an Uno that encrypts n integers over and over. tagged: into frames with tags, by
     images.SENDER."""
     sketch = FIRMWARE.parent / "sketches/uno_integers.ino"

@@ -125,7 +125,7 @@ def compact_image(
     )
 
 
-def start(build: Path, chip: Chip, image: Path, secrets: Secrets, first: int, salted: bool) -> Machine:
+def start(build: Path, chip: Chip, image: Path, secrets: Secrets, first: int, *, salted: bool) -> Machine:
     """A device whose inputs are in place."""
     machine = Machine(build_simulator(build), image, chip.mcu)
     machine.run_to("main")
@@ -156,11 +156,12 @@ def window_counts(
     image: Path,
     secrets: Secrets,
     first: int = 0,
+    *,
     salted: bool = False,
     lane: Lane = A10,
 ) -> tuple[Counts, int]:
     """A window's counts, without the tag's cycles, and RAM's end. MachineError unless its packet is right."""
-    with start(build, chip, image, secrets, first, salted) as machine:
+    with start(build, chip, image, secrets, first, salted=salted) as machine:
         machine.run_to("board_take_packet", WINDOW_CYCLES)
         at, length = (int.from_bytes(machine.read(register, 2), "little") for register in (22, 20))
         packet = machine.read(at, length)
@@ -223,7 +224,7 @@ def _counter_row(build: Path, chip: Chip, params: dict[str, object]) -> Row:
     image = compact_image(
         build, chip, 1, flags=("-DBENCH_COUNTER_LOG", f"-I{PORT}"), sources=(PORT / "counter_log.c",)
     )
-    with start(build, chip, image, Secrets.drawn(0, 1), 0, False) as machine:
+    with start(build, chip, image, Secrets.drawn(0, 1), 0, salted=False) as machine:
         machine.leave_out_digests()
         machine.run_to("board_take_packet", WINDOW_CYCLES)
         write = next(counts for counts in machine.regions if counts.region == 1)

@@ -54,7 +54,7 @@ def wrapped(compiler: str, functions: Sequence[str], *flags: str) -> list[str]:
     return [f"-Wl,--wrap={name}" for before, name in pairwise(words) if before == "wrapped"]
 
 
-def library(assembly: bool) -> list[Path]:
+def library(*, assembly: bool) -> list[Path]:
     """The library's sources."""
     sources = sorted(CORE.glob("*/*.c"))
     return [*sources, *sorted(CORE.glob("arch/avr_*.S"))] if assembly else sources
@@ -84,7 +84,7 @@ def _write_key() -> Path:
 
 
 @cache
-def encryption_image(tagged: bool = False) -> Path:
+def encryption_image(*, tagged: bool = False) -> Path:
     """A device that encrypts once and sleeps. tagged: into frames with tags."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
     wrap = wrapped("avr-gcc", WRAPPED, f"-mmcu={MCU}", *DEVICE)
@@ -93,7 +93,7 @@ def encryption_image(tagged: bool = False) -> Path:
 
 
 @cache
-def encryption_on_host(tagged: bool = False) -> bytes:
+def encryption_on_host(*, tagged: bool = False) -> bytes:
     """What the same program emits with portable C."""
     program = BUILD / f"encrypt_read{'_tagged' * tagged}"
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
@@ -118,7 +118,7 @@ def encryption_on_host(tagged: bool = False) -> bytes:
     return emitted.read_bytes()
 
 
-def open_encryption(tagged: bool = False) -> Machine:
+def open_encryption(*, tagged: bool = False) -> Machine:
     """A device that has stopped before main."""
     machine = Machine(build_simulator(BUILD), encryption_image(tagged), MCU)
     machine.run_to("main")

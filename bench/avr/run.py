@@ -160,7 +160,7 @@ def _encrypt(machine: Machine) -> Counts:
 def check_bytes() -> None:
     """MachineError unless a simulated ATmega328P emits the same as portable C on this machine."""
     for tagged in (False, True):
-        with open_encryption(tagged) as machine:
+        with open_encryption(tagged=tagged) as machine:
             _encrypt(machine)
             if machine.text != encryption_on_host(tagged):
                 raise MachineError(
@@ -204,7 +204,7 @@ def board_rows(
     )
 
 
-def uno_rows(tagged: bool) -> Iterator[Row]:
+def uno_rows(*, tagged: bool) -> Iterator[Row]:
     """An Uno: as many encryptions as there are per write of the counter. tagged: into frames with tags."""
     params = {
         **board_params(UNO, PARAMETERS),
@@ -213,7 +213,7 @@ def uno_rows(tagged: bool) -> Iterator[Row]:
         "sketch": "bench/avr/sketches/uno_integers.ino",
     }
     prefix = "bfv_encrypt_symmetric.n1024" + ".tagged" * tagged
-    image = uno_integers(BIT_RATE, tagged)
+    image = uno_integers(BIT_RATE, tagged=tagged)
     with open_board(image, UNO, counter_log(0)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
         run_regions(machine, RESERVE, RESERVE * UNO_CYCLES)
@@ -278,11 +278,11 @@ def board_params(board: Board, parameters: ParameterSet) -> dict[str, object]:
     }
 
 
-def constant_time_rows(tagged: bool) -> Iterator[Row]:
+def constant_time_rows(*, tagged: bool) -> Iterator[Row]:
     """How many encryptions with different keys, values and noise took the same instructions and time."""
     seen: set[tuple[int, int]] = set()
     for run in range(CONSTANT_TIME_RUNS):
-        with open_encryption(tagged) as machine:
+        with open_encryption(tagged=tagged) as machine:
             inputs = struct.pack("<HBBB", 327 * run, 1, PUBLIC_SEED, run)
             machine.write(machine.address("bench"), inputs)
             machine.write_flash(machine.symbols["workload_transformed"], transformed_secret(run + 1))

@@ -114,7 +114,7 @@ PRESETS: Mapping[str, tuple[str, Options]] = {
 """(optimisation, options) of each."""
 
 
-def _preset(name: str, counterpart: str, tagged: bool = False) -> Configuration:
+def _preset(name: str, counterpart: str, *, tagged: bool = False) -> Configuration:
     optimize, options = PRESETS[name]
     return Configuration(compiler_flags(optimize, {**device(), **options}), counterpart, tagged=tagged)
 

@@ -33,7 +33,7 @@ VALUE_WORDS, FRAME_WORDS = 2_048, 10_040
 """Words that the chip's transfers move for a symmetric encryption."""
 
 
-def engine_rows(energy: bool) -> list[Row]:
+def engine_rows(*, energy: bool) -> list[Row]:
     found: dict[str, Any] = json.loads(run_python("client_asic.py", *(["energy"] if energy else [])))
     params = {
         "set": "n4096_q26x3_p27",
@@ -113,8 +113,8 @@ def soc_rows(engine_nj: float) -> list[Row]:
     ]
 
 
-def rows(energy: bool) -> list[Row]:
-    of_engine = engine_rows(energy)
+def rows(*, energy: bool) -> list[Row]:
+    of_engine = engine_rows(energy=energy)
     return [*of_engine, *soc_rows(of_engine[-1].value)] if energy else of_engine
 
 
@@ -124,7 +124,7 @@ def main() -> int:
     parser.add_argument("--no-energy", action="store_true", help="area and timing alone")
     options = parser.parse_args()
     try:
-        found = rows(not options.no_energy)
+        found = rows(energy=not options.no_energy)
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1

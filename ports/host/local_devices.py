@@ -42,7 +42,7 @@ class _Device:
         """Descriptors that the process takes over."""
         return ()
 
-    def _end(self, failed: bool) -> None:
+    def _end(self, *, failed: bool) -> None:
         """Let a process that still runs end in order, before it is killed. failed: by an error."""
         assert self._process is not None and self._link is not None
         if failed:
@@ -224,7 +224,7 @@ class MicrobitDevice(_Device):
         else:
             self._taken.write_bytes(b"\xff" * _FLASH_BYTES)
 
-    def _end(self, failed: bool) -> None:
+    def _end(self, *, failed: bool) -> None:
         saved = self._flash.with_name(f"{_FLASH_FILE}.new")
         self._ask("qmp_capabilities")
         self._ask("stop")

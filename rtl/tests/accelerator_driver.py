@@ -142,7 +142,7 @@ class Accelerator:
 
     # --- streams -------------------------------------------------------------------------------
 
-    def send(self, words: list[int], last: bool = True) -> None:
+    def send(self, words: list[int], *, last: bool = True) -> None:
         """Queue a packet; without `last` the next one continues it."""
         self.sent.append((list(words), last))
 
@@ -202,7 +202,7 @@ class Accelerator:
 
     # --- jobs ----------------------------------------------------------------------------------
 
-    async def command(self, code: str, operand: int = 0, transformed: bool = False) -> None:
+    async def command(self, code: str, operand: int = 0, *, transformed: bool = False) -> None:
         word = CONSTANTS[f"CODE_{code}"] | operand << CONSTANTS["COMMAND_OPERAND_LOW"]
         await self.write("COMMAND", word | int(transformed) << CONSTANTS["COMMAND_TRANSFORMED_LOW"])
 

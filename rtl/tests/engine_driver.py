@@ -63,9 +63,11 @@ class Engine:
         self.dut.table_write_i.value = 0
         await cycles(self.dut, 2)
 
-    async def write(self, words: list[int], transformed: bool = False, page: int = 0, set_: int = 0) -> None:
+    async def write(
+        self, words: list[int], *, transformed: bool = False, page: int = 0, set_: int = 0
+    ) -> None:
         dut = self.dut
-        self._address("write", transformed, page, set_)
+        self._address("write", transformed=transformed, page=page, set_=set_)
         dut.host_write_i.value = 1
         for index in range(0, self.n, self.lanes):
             dut.host_write_index_i.value = index
@@ -74,9 +76,9 @@ class Engine:
         dut.host_write_i.value = 0
         await cycles(dut)
 
-    async def read(self, transformed: bool = False, page: int = 0, set_: int = 0) -> list[int]:
+    async def read(self, *, transformed: bool = False, page: int = 0, set_: int = 0) -> list[int]:
         dut = self.dut
-        self._address("read", transformed, page, set_)
+        self._address("read", transformed=transformed, page=page, set_=set_)
         words: list[int] = []
         for index in range(0, self.n, self.lanes):
             dut.host_read_index_i.value = index
@@ -87,7 +89,7 @@ class Engine:
             await cycles(dut)
         return words
 
-    def _address(self, way: str, transformed: bool, page: int, set_: int) -> None:
+    def _address(self, way: str, *, transformed: bool, page: int, set_: int) -> None:
         for name, value in {"transformed": int(transformed), "page": page, "set": set_}.items():
             getattr(self.dut, f"host_{way}_{name}_i").value = value
 

@@ -73,7 +73,7 @@ class Shape:
 
 
 @cache
-def build(shape: Shape, state: bool = False, waves: bool = False) -> Path:
+def build(shape: Shape, *, state: bool = False, waves: bool = False) -> Path:
     """The program that simulates this shape; state: one that can say what every variable holds; waves: one
     that can write a VCD file."""
     suffix = ("-state" if state else "") + ("-waves" if waves else "")
@@ -177,7 +177,7 @@ class Client:
         """After a reset: until every memory is cleared."""
         self.script.append(f"cycles {(self.shape.PRIMES << (self.shape.LOG2_N - 1)) + 16}")
 
-    def load(self, key: Key, secret: bool = True, fixes: bool = True) -> None:
+    def load(self, key: Key, *, secret: bool = True, fixes: bool = True) -> None:
         """The tables and the keys; the secret key is transformed. fixes: with the policy and the device's
         secret, which stay until they are wiped."""
         log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
@@ -220,7 +220,7 @@ class Client:
                 self.set_prime(i, "MAP_PRIME_FRACTION", fraction >> 32 * word & 0xFFFFFFFF, word)
 
     def message_space(
-        self, key: Key, t: int, signed: bool, coefficients: bool, fractions: bool = True
+        self, key: Key, t: int, *, signed: bool, coefficients: bool, fractions: bool = True
     ) -> None:
         """BFV's plain modulus, and the form of the ciphertexts."""
         log2_n = self.shape.LOG2_N
@@ -241,7 +241,7 @@ class Client:
         if fractions:
             self.fractions(key)
 
-    def ckks_space(self, key: Key, of: dict[str, Any], results: bool = False) -> None:
+    def ckks_space(self, key: Key, of: dict[str, Any], *, results: bool = False) -> None:
         """CKKS's scale, limit and slots, as a case has them, and the numbers that go in, or come out."""
         r = montgomery_r(32, self.shape.LOG2_N)
         is_float, exponent = (
@@ -276,7 +276,7 @@ class Client:
         words = struct.unpack(f"<{len(draw) // 4}I", draw)
         self.script.append(f"entropy {len(words)} " + " ".join(map(str, words)))
 
-    def values(self, numbers: Sequence[int], last: bool = True) -> None:
+    def values(self, numbers: Sequence[int], *, last: bool = True) -> None:
         words = [x & 0xFFFFFFFF for x in numbers]
         self.script.append(f"values {len(words)} {int(last)} " + " ".join(map(str, words)))
 
@@ -301,7 +301,7 @@ class Client:
         """Until nothing is left to do."""
         self.script.append(f"run {cycles}")
 
-    def simulate(self, state: bool = False, record: bool = False) -> Outcome:
+    def simulate(self, *, state: bool = False, record: bool = False) -> Outcome:
         """Run the whole script. state: the script asks for it. record: the inputs of every cycle, too."""
         done = subprocess.run(
             [build(self.shape, state, self.has_waves), *(["record"] if record else [])],

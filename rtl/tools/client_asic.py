@@ -94,7 +94,7 @@ def blocks(by_path: Mapping[str, float]) -> dict[str, float]:
     return {block: round(energy) for block, energy in sorted(sums.items(), key=lambda item: -item[1])}
 
 
-def report(energy: bool) -> dict[str, Any]:
+def report(*, energy: bool) -> dict[str, Any]:
     found = mapped()
     clock_ns = met_clock_ns(found)
     activity, cycles = simulate(found, clock_ns) if energy else (None, 0)
@@ -109,7 +109,7 @@ def report(energy: bool) -> dict[str, Any]:
 
 def main() -> int:
     try:
-        print(json.dumps(report("energy" in sys.argv[1:])))
+        print(json.dumps(report(energy="energy" in sys.argv[1:])))
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1

@@ -68,7 +68,7 @@ def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def run(
-    shape: Shape, case: dict[str, Any], command: str, record: bool = False, waves: Path | None = None
+    shape: Shape, case: dict[str, Any], command: str, *, record: bool = False, waves: Path | None = None
 ) -> Outcome:
     """All of the case's ciphertexts, back to back; waves: a VCD file of that."""
     key = Key(

@@ -78,7 +78,7 @@ def pinned(index: int) -> dict[str, Any]:
 
 
 def settings(
-    name: str, ternary: golden.Residues, public_seed: bytes | None, every_prime: bool = False
+    name: str, ternary: golden.Residues, public_seed: bytes | None, *, every_prime: bool = False
 ) -> dict[str, Any]:
     """A parameter set and keys; every_prime: the special one too, which public keys have."""
     chosen = parameters.by_name(name)

@@ -32,7 +32,7 @@ def float_word(number: float) -> int:
     return int(word)
 
 
-def number_of(word: int, is_float: bool) -> float | int:
+def number_of(word: int, *, is_float: bool) -> float | int:
     (number,) = struct.unpack("<f" if is_float else "<i", struct.pack("<I", word))
     return number  # type: ignore[no-any-return]
 
@@ -59,7 +59,7 @@ def encoding(log2_n: int, words: list[int], chosen: Case) -> Case:
     try:
         m = golden.encode(
             golden.Chain(n, (1 << (chosen["limit_log2"] + 2),)),
-            [number_of(word, is_float) for word in words],
+            [number_of(word, is_float=is_float) for word in words],
             complex_slots=bool(chosen["complex"]),
             exponent=0 if is_float else chosen["exponent"],
             log2_scale=chosen["scale_log2"],
@@ -102,7 +102,7 @@ def filled(rng: random.Random, count: int, draw: Draw) -> list[int]:
     return [draw(rng) for _ in range(count)]
 
 
-def encodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -> list[Case]:
+def encodings(log2_n: int, *, complex_slots: bool, rng: random.Random, few: bool) -> list[Case]:
     count = (1 << log2_n) if complex_slots else 1 << (log2_n - 1)
     is_complex = int(complex_slots)
     floats = settings(complex=is_complex, scale_log2=25)
@@ -171,7 +171,7 @@ def result_word(x: int, chosen: Case) -> int:
     return golden.decoded_integer(x, chosen["exponent"], chosen["scale_log2"], PRECISION.bits) & MASK
 
 
-def decodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -> list[Case]:
+def decodings(log2_n: int, *, complex_slots: bool, rng: random.Random, few: bool) -> list[Case]:
     n, is_complex = 1 << log2_n, int(complex_slots)
     numbers = [rng.uniform(-4, 4) for _ in range(n if complex_slots else n // 2)]
     message = golden.encode(
@@ -209,9 +209,12 @@ def decodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -
     ]
 
 
-def operations(log2_n: int, complex_slots: bool, seed: int, few: bool) -> list[Case]:
+def operations(log2_n: int, *, complex_slots: bool, seed: int, few: bool) -> list[Case]:
     rng = random.Random(seed)
-    cases = [*encodings(log2_n, complex_slots, rng, few), *decodings(log2_n, complex_slots, rng, few)]
+    cases = [
+        *encodings(log2_n, complex_slots=complex_slots, rng=rng, few=few),
+        *decodings(log2_n, complex_slots=complex_slots, rng=rng, few=few),
+    ]
     first = cases[0]
     if not few:
         rng.shuffle(cases)
@@ -287,7 +290,9 @@ def values(seed: int) -> list[Case]:
             x = None
             if not is_float or is_finite(word):
                 x = golden.fixed_point(
-                    number_of(word, bool(is_float)), 0 if is_float else exponent, scale + PRECISION.guard
+                    number_of(word, is_float=bool(is_float)),
+                    0 if is_float else exponent,
+                    scale + PRECISION.guard,
                 )
                 if abs(x) >= 1 << (limit + PRECISION.guard):
                     x = None
@@ -363,7 +368,7 @@ def vectors(log2_n: int) -> list[Case]:
         case = encoding(log2_n, words, chosen)
         m = [0] * n
         for j, pair in enumerate(case["pairs"]):
-            m[j], m[j + n // 2] = (number_of(half, False) for half in (pair & MASK, pair >> 32))
+            m[j], m[j + n // 2] = (number_of(half, is_float=False) for half in (pair & MASK, pair >> 32))
         digest = golden.chained_digest(golden.coefficient_bytes(vector.chain, m)).hex()
         if digest != vector.coefficients:
             raise SystemExit(f"vector {index}: the coefficients are not the pinned ones")
@@ -375,7 +380,9 @@ def main() -> int:
     wanted = json.loads(sys.argv[1])
     kind = wanted.pop("kind")
     if kind == "operations":
-        cases = operations(wanted["log2_n"], wanted["complex"], wanted["seed"], wanted["few"])
+        cases = operations(
+            wanted["log2_n"], complex_slots=wanted["complex"], seed=wanted["seed"], few=wanted["few"]
+        )
     else:
         parts: dict[str, Callable[..., list[Case]]] = {
             "values": values,

@@ -180,7 +180,7 @@ Chance = Callable[[Power], float]
 """Chance of the state in which a table holds."""
 
 
-def _weights(groups: list[Power], chance: Chance, sensitizing: bool) -> list[float]:
+def _weights(groups: list[Power], chance: Chance, *, sensitizing: bool) -> list[float]:
     """The share of each table: by its condition's chance; without a condition, what the others leave.
 
     sensitizing: the conditions are those in which the output follows the input, so one of them held.

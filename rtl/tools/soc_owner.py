@@ -34,7 +34,7 @@ from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.encryption import device_residues, encrypt
 from ciphermote.owner.keys import SecretKey, make_public_key
 from ciphermote.owner.provisioning import Identity, Provision, to_c_header
-from ciphermote.parameters import ParameterSet, by_name
+from ciphermote.parameters import BFV, ParameterSet, by_name
 from demos import smartwatch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,17 +136,16 @@ def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places
     """Frames as a device receives them. seeded: as a device sends them; full: as a server returns them;
     switched: with a prime less; and faulty ones, whose other form is full."""
     parameters = secret.parameters
-    plain_modulus = t + 2 if kind == "foreign" else t
-    of = {"plain_modulus": plain_modulus, "largest": t - 1}
-    frames = encrypt(message, secret, **of, places=places, counter=COUNTER).to_frames()
+    scheme = BFV(t + 2 if kind == "foreign" else t)
+    frames = encrypt(
+        message, secret, scheme=scheme, largest=t - 1, places=places, counter=COUNTER
+    ).to_frames()
     if kind == "seeded":
         return split(frames)[1]  # a device sends no declaration
     sealed = read_stated_set(frames, parameters).to_seal()
     if kind == "switched":
-        sealed = Evaluator(parameters, plain_modulus).mod_switch(sealed).to_seal()
-    found = seal_bytes.read_ciphertext(
-        sealed, parameters, scheme=seal_bytes.Scheme.BFV, plain_modulus=plain_modulus
-    )
+        sealed = Evaluator(parameters, scheme).mod_switch(sealed).to_seal()
+    found = seal_bytes.read_ciphertext(sealed, parameters, scheme=scheme)
     full = b"".join(device_frames(found, secret.key_id or 0, COUNTER))
     if kind == "damaged":
         return full[:-8] + bytes([full[-8] ^ 1]) + full[-7:]

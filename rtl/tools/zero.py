@@ -154,7 +154,7 @@ class Zero:
     def write(self, words: Iterable[Word]) -> None:
         self.script += [f"write {kind} {layer} {address} {data:x}" for kind, layer, address, data in words]
 
-    def job(self, decrypt: bool = False) -> None:
+    def job(self, *, decrypt: bool = False) -> None:
         self.script.append(f"job {int(decrypt)}")
 
     def read(self, layer: int, page: int) -> None:

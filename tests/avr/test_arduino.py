@@ -118,7 +118,7 @@ def test_keywords_name_what_there_is() -> None:
         assert re.search(rf"\b{word}\b", header + public), word
 
 
-def open_uno(tagged: bool) -> Iterator[Machine]:
+def open_uno(*, tagged: bool) -> Iterator[Machine]:
     """An Uno that has encrypted three times, or to frames with tags."""
     with open_board(uno_integers(tagged=tagged), UNO, counter_log(0)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
@@ -199,7 +199,7 @@ def test_under_the_tags_of_an_uno_is_what_it_sends_without(tagging_uno: Machine,
     ids=["uno", "uno-tagged", "uno-tag", "mega"],
 )
 def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
-    board: Board, tagged: bool, symbol: str, calls: int, pushed: int
+    board: Board, *, tagged: bool, symbol: str, calls: int, pushed: int
 ) -> None:
     """symbol: the deepest function that handles secrets; pushed: bytes it saves, with its callee."""
     image = uno_integers(tagged=tagged) if board is UNO else mega_both()

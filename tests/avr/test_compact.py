@@ -39,7 +39,7 @@ def test_secrets_do_not_show_in_the_time(values: int) -> None:
 def test_a_build_for_20_bits_refuses_other_primes() -> None:
     lane = Lane(compact_set("b"), 20)
     image = compact_image(images.BUILD, UNO, 1, lane)
-    with start(images.BUILD, UNO, image, Secrets.drawn(0, 1, lane), 0, False) as machine:
+    with start(images.BUILD, UNO, image, Secrets.drawn(0, 1, lane), 0, salted=False) as machine:
         machine.run(1_000_000)
         assert machine.read(GPIOR2, 1)[0] == CM_ERR_PARAMS
         assert not machine.regions

@@ -39,18 +39,18 @@ def read_frames(data: bytes) -> tuple[bytes, np.ndarray]:
 
 
 @pytest.mark.parametrize("tagged", [False, True])
-def test_the_bytes_are_those_of_portable_c(tagged: bool) -> None:
-    with open_encryption(tagged) as machine:
+def test_the_bytes_are_those_of_portable_c(*, tagged: bool) -> None:
+    with open_encryption(tagged=tagged) as machine:
         encrypt(machine)
         assert machine.text == encryption_on_host(tagged)
 
 
 @pytest.mark.parametrize("tagged", [False, True])
-def test_the_ciphertext_decrypts_to_the_values(tagged: bool) -> None:
+def test_the_ciphertext_decrypts_to_the_values(*, tagged: bool) -> None:
     from ciphermote import _core
     from ciphermote.parameters.native import core_params
 
-    with open_encryption(tagged) as machine:
+    with open_encryption(tagged=tagged) as machine:
         encrypt(machine)
         seed, c0 = read_frames(machine.text)
     chacha20 = 3
@@ -67,7 +67,7 @@ def runs(request: pytest.FixtureRequest) -> list[Counts]:
     """Encryptions under one public seed, of other values with other keys and other noise."""
     counts = []
     for run in range(RUNS):
-        with open_encryption(request.param) as machine:
+        with open_encryption(tagged=request.param) as machine:
             machine.write(machine.address("bench"), struct.pack("<HBBB", 0x1111 * run, 1, 7, run))
             machine.write_flash(machine.symbols["workload_transformed"], transformed_secret(run + 1))
             if request.param:

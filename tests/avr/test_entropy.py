@@ -193,7 +193,7 @@ def test_a_sketchs_own_watchdog_rests_and_comes_back() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_no_vector_is_called_and_a_sketch_may_have_its_own(own: bool, tmp_path: Path) -> None:
+def test_no_vector_is_called_and_a_sketch_may_have_its_own(*, own: bool, tmp_path: Path) -> None:
     sketch = tmp_path / "vector.ino"
     text = (Path(__file__).parent / "sketches/started.ino").read_text()
     sketch.write_text(text + ("ISR(WDT_vect)\n{\n}\n" if own else ""))

@@ -44,7 +44,7 @@ def new_device(server: Server, fleet: str, number: int, **more: bool) -> tuple[F
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_a_whole_attempt_is_receipted(server: Server, fleet: str, public: bool) -> None:
+def test_a_whole_attempt_is_receipted(server: Server, fleet: str, *, public: bool) -> None:
     device, client = new_device(server, fleet, 10 + public, public=public)
     data = device.encrypt([1.0, 2.0])
     receipt = device.receipt(deliver(client, fleet, data))

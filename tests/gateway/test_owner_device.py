@@ -220,6 +220,7 @@ def test_a_window_that_is_refused_delays_no_later_one(
     monkeypatch: pytest.MonkeyPatch,
     status: int,
     name: str,
+    *,
     aside: bool,
 ) -> None:
     """Neither one that is refused for good nor one that may be taken later, however long its pauses are."""

@@ -33,7 +33,7 @@ def run(attachment: Attachment, folder: Path, number: int = 1, **more: Any) -> E
     return enroll(attachment, number, folder / "d.blob", folder / "d.json", **more)
 
 
-def failing(method: Callable[..., Any], after: bool) -> Callable[..., Any]:
+def failing(method: Callable[..., Any], *, after: bool) -> Callable[..., Any]:
     """A method whose request, or whose answer, is lost."""
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -53,11 +53,11 @@ def living_tokens(attachment: Attachment, device: int) -> int:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("after", [False, True], ids=["request lost", "answer lost"])
 def test_a_gateway_that_fails_at_any_step(
-    server: Server, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
+    server: Server, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, *, after: bool
 ) -> None:
     attachment = attached(server, keys, f"f{STEPS.index(step)}{int(after)}".replace("_", "-"), own_keys=True)
     with monkeypatch.context() as patch:
-        patch.setattr(GatewayClient, step, failing(getattr(GatewayClient, step), after))
+        patch.setattr(GatewayClient, step, failing(getattr(GatewayClient, step), after=after))
         with pytest.raises(GatewayError, match="does not answer"):
             run(attachment, tmp_path)
     assert [(r.device, r.epoch, r.is_open) for r in records(attachment)] == [(1, 1, True)]
@@ -184,7 +184,7 @@ def test_an_open_enrolment_is_ended_as_it_was_begun(
     )
     for attachment, options, others in begun:
         with monkeypatch.context() as patch:
-            patch.setattr(GatewayClient, "enroll", failing(GatewayClient.enroll, False))
+            patch.setattr(GatewayClient, "enroll", failing(GatewayClient.enroll, after=False))
             with pytest.raises(GatewayError):
                 run(attachment, tmp_path, **options)
         with pytest.raises(ParameterError, match="end it so"):

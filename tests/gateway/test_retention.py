@@ -97,7 +97,9 @@ def test_old_windows_go_and_are_known_for_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_counter_with_other_bytes_is_found_when_the_bytes_are_gone(tmp_path: Path, deleted: bool) -> None:
+def test_a_counter_with_other_bytes_is_found_when_the_bytes_are_gone(
+    tmp_path: Path, *, deleted: bool
+) -> None:
     """The device repeats its random numbers too, so that only the tags tell."""
 
     async def what(site: Site) -> None:
@@ -399,7 +401,7 @@ def test_a_clock_that_jumps_is_not_steady() -> None:
 
 
 @pytest.mark.parametrize("jumps", [False, True])
-def test_it_sweeps_once_the_clock_has_run_evenly(monkeypatch: pytest.MonkeyPatch, jumps: bool) -> None:
+def test_it_sweeps_once_the_clock_has_run_evenly(monkeypatch: pytest.MonkeyPatch, *, jumps: bool) -> None:
     swept: list[float] = []
     boots = iter(range(0, 20_000, 5))
     boot = 0

@@ -278,7 +278,7 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
         pytest.param(f"{CORTEX_M4} -DCM_CONFIG_ASM=0", False, marks=pytest.mark.slow),
     ],
 )
-def test_assembly_is_built_unless_it_is_turned_off(setting: str, present: bool, tmp_path: Path) -> None:
+def test_assembly_is_built_unless_it_is_turned_off(setting: str, *, present: bool, tmp_path: Path) -> None:
     settings = (
         *("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF"),
         *("CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", CORTEX_M4, setting),

@@ -161,7 +161,7 @@ int main(int count, char **arguments)
     [("(void)expander", False), ("cm_seed_expander_init(&expander); setup.expander = &expander", True)],
 )
 def test_seeds_are_expanded_by_code_of_those_alone_who_ask_for_it(
-    set_up: str, expands: bool, tmp_path: Path
+    set_up: str, *, expands: bool, tmp_path: Path
 ) -> None:
     source = tmp_path / "reader.c"
     source.write_text(READER.replace("SET_UP", set_up))

@@ -36,7 +36,7 @@ class Sensor:
         return self.provisioned.parameters
 
     def symmetric(
-        self, values: ArrayLike, xof: int = CHACHA20, form: str = "frames", complex_slots: bool = False
+        self, values: ArrayLike, xof: int = CHACHA20, form: str = "frames", *, complex_slots: bool = False
     ) -> bytes:
         secret = self.provisioned.secret_key
         assert secret is not None

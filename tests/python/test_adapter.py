@@ -74,7 +74,7 @@ def refused(frames: list[bytes], store: KeyStore) -> str:
 @pytest.mark.parametrize("xof", [BLAKE2XB, SHAKE256, CHACHA20], ids=["blake2xb", "shake256", "chacha20"])
 @pytest.mark.parametrize("seeded", [False, True], ids=["full", "seeded"])
 def test_a_symmetric_reading_decrypts_by_us_and_by_seal(
-    store: KeyStore, sensor: Sensor, seal: SealOwner, xof: int, seeded: bool
+    store: KeyStore, sensor: Sensor, seal: SealOwner, xof: int, *, seeded: bool
 ) -> None:
     data = adapt(sensor.symmetric(X, xof), PARMS, store.key_id, seeded=seeded)
     assert (sb.read_ciphertext(data, PARMS).seed is not None) == (seeded and xof != CHACHA20)

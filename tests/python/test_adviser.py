@@ -246,7 +246,7 @@ def test_more_of_anything_never_lowers_the_error() -> None:
 
     def error(**changes: object) -> float:
         computation = replace(base, **changes)
-        run = adviser._run(computation, parameters, 31, 24, 1, True)
+        run = adviser._run(computation, parameters, 31, 24, 1, rescale_last=True)
         assert run is not None
         return run.predicted_error
 
@@ -337,10 +337,10 @@ def test_what_no_set_has_primes_for_is_refused_at_once(monkeypatch: pytest.Monke
     runs = 0
     follow = adviser._run
 
-    def counted(*arguments: Any) -> Any:
+    def counted(*arguments: Any, **options: Any) -> Any:
         nonlocal runs
         runs += 1
-        return follow(*arguments)
+        return follow(*arguments, **options)
 
     monkeypatch.setattr(adviser, "_run", counted)
     with pytest.raises(ParameterError, match="at most 15 fit"):
@@ -386,5 +386,5 @@ def test_each_set_has_a_scale_for_values_up_to_one(builtin: ParameterSet) -> Non
     computation = Computation(
         magnitude=1, max_error=0.1, slots=builtin.slots, standard=builtin.standard, key="symmetric"
     )
-    runs = list(adviser._runs(computation, builtin, 31, True))
+    runs = list(adviser._runs(computation, builtin, 31, rescale_last=True))
     assert min(run.predicted_error for run in runs) < 0.1

@@ -440,7 +440,7 @@ def test_keys_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", range(9))
 @pytest.mark.parametrize("had_keys", [False, True])
 def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, had_keys: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, *, had_keys: bool
 ) -> None:
     steps = (1,) if had_keys else ()
     store = KeyStore.create(tmp_path / "keys", by_name("n4096_q26x3_p27"), galois_steps=steps, relin=False)

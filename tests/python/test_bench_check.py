@@ -18,7 +18,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return check_benches
 
 
-def results(compiler: str = "gcc 12", timed: bool = False, better: str = "less", **values: float) -> dict:
+def results(compiler: str = "gcc 12", *, timed: bool = False, better: str = "less", **values: float) -> dict:
     more = {"timed": timed, "better": better}
     rows = [{"name": name, "value": value, **more} for name, value in values.items()]
     return {"compiler": compiler, "rows": rows}

@@ -192,7 +192,7 @@ def test_signed_values_are_taken_modulo_t(dtype: type, width: int) -> None:
 @by_xof
 @by_form
 def test_seal_decrypts_the_devices_ciphertexts_exactly(
-    parameters: ParameterSet, xof: int, ntt_form: bool, tmp_path: Path
+    parameters: ParameterSet, xof: int, *, ntt_form: bool, tmp_path: Path
 ) -> None:
     layouts = ["frames", "seal"] + (["seal_seeded"] if xof in (1, 2) else [])
     for t, width in batching_moduli(parameters):
@@ -259,7 +259,7 @@ def plain_two() -> bytes:
 @pytest.mark.parametrize("xof", [1, 2], ids=["blake2xb", "shake256"])
 @by_form
 def test_seal_expands_seeds_in_the_domain_of_the_ciphertext(
-    parameters: ParameterSet, xof: int, ntt_form: bool, tmp_path: Path
+    parameters: ParameterSet, xof: int, *, ntt_form: bool, tmp_path: Path
 ) -> None:
     t, width = batching_moduli(parameters)[0]
     owner = SealOwner(parameters, tmp_path, t)

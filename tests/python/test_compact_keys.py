@@ -146,7 +146,7 @@ def _sealed(body: bytes) -> bytes:
 
 
 @given(at=st.integers(0, 400), patch=st.binary(min_size=1, max_size=40), gateway=st.booleans())
-def test_hostile_files_with_a_right_digest(at: int, patch: bytes, gateway: bool) -> None:
+def test_hostile_files_with_a_right_digest(at: int, patch: bytes, *, gateway: bool) -> None:
     keys, _ = CompactKeys.generate(A10).enroll(1)
     body = (keys.gateway().to_bytes() if gateway else keys.to_bytes())[:-16]
     changed = body[:at] + patch + body[at + len(patch) :]

@@ -57,7 +57,7 @@ class BfvOwner(SealOwner):
         self.encoder.encode(values.tolist(), plain)
         return plain
 
-    def encrypted(self, values: np.ndarray, symmetric: bool) -> seal.Ciphertext:
+    def encrypted(self, values: np.ndarray, *, symmetric: bool) -> seal.Ciphertext:
         if symmetric:
             data = self.save(self.encryptor.encrypt_symmetric(self.batched(values)))
             return self.load(seal.Ciphertext, data)
@@ -106,7 +106,7 @@ def test_what_seal_encrypts_in_bfv_comes_out_exactly(parameters, owner, symmetri
     for seed, (number, sums, log2_tiles) in enumerate(wide + narrow):
         slots = random_slots(owner, seed)
         frames = device_frames(
-            owner.read(owner.encrypted(slots, symmetric)), KEY_ID, COUNTER, log2_tiles=log2_tiles
+            owner.read(owner.encrypted(slots, symmetric=symmetric)), KEY_ID, COUNTER, log2_tiles=log2_tiles
         )
         decryption = owner.decryption(number, sums, log2_tiles)
         feed(decryption, b"".join(frames), piece=1000 + seed)
@@ -131,7 +131,7 @@ def of_device(owner: BfvOwner, ciphertext: seal.Ciphertext, log2_tiles: int) -> 
 @parameter_sets
 def test_the_noise_budget_is_seals_until_none_is_left(parameters, owner):
     for symmetric, log2_tiles in ((True, 0), (False, 3)):
-        ciphertext = owner.encrypted(random_slots(owner, 7), symmetric)
+        ciphertext = owner.encrypted(random_slots(owner, 7), symmetric=symmetric)
         found = []
         while not found or found[-1] > 0:
             found.append(owner.budget(ciphertext))
@@ -143,7 +143,7 @@ def test_the_noise_budget_is_seals_until_none_is_left(parameters, owner):
 def test_a_decryption_of_values_tells_no_noise_budget_and_one_of_noise_no_values(tmp_path):
     owner = BfvOwner(BUILTIN[0], tmp_path)
     frames = b"".join(
-        device_frames(owner.read(owner.encrypted(random_slots(owner, 9), True)), KEY_ID, COUNTER)
+        device_frames(owner.read(owner.encrypted(random_slots(owner, 9), symmetric=True)), KEY_ID, COUNTER)
     )
     values = owner.decryption(UINT16, 32, 0)
     noise = testing.Decryption.bfv_noise(
@@ -170,7 +170,7 @@ class CkksOwner(SealOwner):
         self.device_key = SecretKey.from_seal(self.save(self.secret_key), parameters)
         self.log2_scale = 22 if len(parameters.data_primes) > 1 else 18
 
-    def encrypted(self, values: np.ndarray, symmetric: bool) -> bytes:
+    def encrypted(self, values: np.ndarray, *, symmetric: bool) -> bytes:
         plain = seal.Plaintext()
         self.encoder.encode(values.tolist(), 2.0**self.log2_scale, plain)
         if symmetric:
@@ -243,7 +243,7 @@ def test_what_seal_encrypts_in_ckks_comes_out_as_exactly_as_in_seal(
         values = rng.uniform(-1, 1, parameters.slots)
         if complex_slots:
             values = values + 1j * rng.uniform(-1, 1, parameters.slots)
-        data = approximate.encrypted(values, symmetric)
+        data = approximate.encrypted(values, symmetric=symmetric)
         slots = approximate.seal_slots(data)
         of_seal.append((slots if complex_slots else slots.real) - values)
         for precision, primes, log2_tiles in ways:
@@ -337,9 +337,9 @@ class SimulatedDevice:
         return np.frombuffer(written[4:], dtype=dtype)
 
 
-def computed(owner: BfvOwner, slots: np.ndarray, symmetric: bool) -> tuple[seal.Ciphertext, np.ndarray]:
+def computed(owner: BfvOwner, slots: np.ndarray, *, symmetric: bool) -> tuple[seal.Ciphertext, np.ndarray]:
     """Three times the slots, by an addition and a product, switched to the first prime."""
-    ciphertext = owner.encrypted(slots, symmetric)
+    ciphertext = owner.encrypted(slots, symmetric=symmetric)
     twice = seal.Ciphertext()
     owner.evaluator.add(ciphertext, ciphertext, twice)
     owner.evaluator.multiply_plain_inplace(twice, owner.batched(np.full(owner.parms.n, 2)))
@@ -355,14 +355,17 @@ def test_a_simulated_cortex_m4_decrypts_what_seal_encrypts_and_computes(tmp_path
         owner, real = BfvOwner(parameters, tmp_path), CkksOwner(parameters, tmp_path)
         slots = random_slots(owner, 10)
         for log2_tiles, (ciphertext, expected) in enumerate(
-            [(owner.encrypted(slots, symmetric), slots), computed(owner, slots, symmetric)]
+            [
+                (owner.encrypted(slots, symmetric=symmetric), slots),
+                computed(owner, slots, symmetric=symmetric),
+            ]
         ):
             frames = device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)
             found = device.decrypted(
                 owner, b"".join(frames), (owner.t, BATCH, UINT32, 32, log2_tiles), np.uint32
             )
             assert np.array_equal(found, expected), (parameters.name, symmetric, log2_tiles)
-        data = real.encrypted(np.random.default_rng(11).uniform(-1, 1, parameters.slots), symmetric)
+        data = real.encrypted(np.random.default_rng(11).uniform(-1, 1, parameters.slots), symmetric=symmetric)
         for precision, log2_tiles in ((31, 3), (63, 0)):
             primes = min(len(parameters.data_primes), 1 + (precision == 63))
             frames = device_frames(
@@ -384,7 +387,7 @@ def test_a_simulated_cortex_m4_decrypts_what_seal_encrypts_and_computes(tmp_path
 @parameter_sets
 def test_what_seal_computes_in_bfv_comes_out_exactly(parameters, owner, symmetric):
     for log2_tiles in (0, 2, 4):
-        ciphertext, expected = computed(owner, random_slots(owner, 12 + log2_tiles), symmetric)
+        ciphertext, expected = computed(owner, random_slots(owner, 12 + log2_tiles), symmetric=symmetric)
         decryption = owner.decryption(UINT32, 32, log2_tiles)
         feed(
             decryption,
@@ -395,7 +398,7 @@ def test_what_seal_computes_in_bfv_comes_out_exactly(parameters, owner, symmetri
 
 def test_a_ciphertext_that_no_device_could_read_is_refused(tmp_path):
     real = CkksOwner(BUILTIN[0], tmp_path)
-    sound = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), False), real.parms)
+    sound = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), symmetric=False), real.parms)
     too_large = sound.residues.copy()
     too_large[1, 0, 7] = real.parms.primes[0]
     faults = {
@@ -416,7 +419,7 @@ def test_a_ciphertext_that_no_device_could_read_is_refused(tmp_path):
 
 def test_values_that_might_not_fit_the_devices_primes_are_refused_with_the_cause(tmp_path):
     real = CkksOwner(N4096, tmp_path)
-    fresh = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), False), real.parms)
+    fresh = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), symmetric=False), real.parms)
     frames = partial(device_frames, fresh, KEY_ID, COUNTER)
     for largest in (None, 0, float("nan")):
         with pytest.raises(ParameterError, match="say how large a slot may be"):
@@ -429,7 +432,7 @@ def test_values_that_might_not_fit_the_devices_primes_are_refused_with_the_cause
     for largest, primes in ((3.9, 1), (4, 2)):
         assert {frame(data).primes for data in frames(largest=largest)} == {primes}
     integers = BfvOwner(N4096, tmp_path)
-    exact = integers.read(integers.encrypted(random_slots(integers, 9), True))
+    exact = integers.read(integers.encrypted(random_slots(integers, 9), symmetric=True))
     with pytest.raises(ParameterError, match="bounded by t"):
         device_frames(exact, KEY_ID, COUNTER, largest=1)
 
@@ -437,7 +440,7 @@ def test_values_that_might_not_fit_the_devices_primes_are_refused_with_the_cause
 def test_a_result_whose_scale_leaves_no_room_is_refused_by_the_device(tmp_path):
     """21.4 came out as 5.4: at one prime of 26 bits, scale 2^22 holds no value of 16."""
     real = CkksOwner(N4096, tmp_path)
-    data = real.encrypted(np.full(real.parms.slots, 21.4), False)
+    data = real.encrypted(np.full(real.parms.slots, 21.4), symmetric=False)
     ciphertext = sb.read_ciphertext(data, real.parms)
     sent = b"".join(device_frames(ciphertext, KEY_ID, COUNTER, largest=22))
     narrow, wide = (

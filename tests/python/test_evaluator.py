@@ -376,7 +376,7 @@ def test_the_largest_lifts_stay_in_a_word(log2_n: int, sign: int) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("count", "small", "fits"), [(6, True, True), (7, True, False), (31, False, True)])
 def test_the_largest_sums_of_key_switching_are_reduced(
-    count: int, small: bool, fits: bool, sign: int
+    count: int, *, small: bool, fits: bool, sign: int
 ) -> None:
     """Six products of a word and half a prime are just within 3/2 q 2^32, where one correction serves."""
     q = primes_below(1 << 27, 1)[0]

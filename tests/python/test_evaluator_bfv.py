@@ -115,7 +115,7 @@ def rotated(values: Integers, step: int) -> Integers:
 
 
 @pytest.mark.parametrize("extreme", [False, True])
-def test_every_operation_is_exact_and_as_quiet_as_seals(beside: Beside, extreme: bool) -> None:
+def test_every_operation_is_exact_and_as_quiet_as_seals(beside: Beside, *, extreme: bool) -> None:
     n, t = beside.parameters.n, beside.t
     random = np.random.default_rng(1)
     x, y = random.integers(0, t, (2, n))

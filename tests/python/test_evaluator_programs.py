@@ -75,7 +75,7 @@ class World:
     def slots(self) -> int:
         return self.parameters.n if self.t else self.parameters.slots
 
-    def numbers(self, random: np.random.Generator, extreme: bool) -> NDArray[Any]:
+    def numbers(self, random: np.random.Generator, *, extreme: bool) -> NDArray[Any]:
         if self.t:
             return (
                 random.choice([0, self.t - 1, self.t // 2], self.slots)
@@ -224,16 +224,16 @@ programs = st.lists(
 )
 @given(program=programs, seed=st.integers(0, 2**32 - 1), extreme=st.booleans())
 def test_random_programs_agree_with_seals(
-    world: World, program: list[tuple[str, int, int, int]], seed: int, extreme: bool
+    world: World, program: list[tuple[str, int, int, int]], seed: int, *, extreme: bool
 ) -> None:
     random = np.random.default_rng(seed)
-    values = [world.encrypt(world.numbers(random, extreme)) for _ in range(2)]
+    values = [world.encrypt(world.numbers(random, extreme=extreme)) for _ in range(2)]
     done: list[str] = []
     # Every program ends with the descent to the last level.
     for operation, first, second, step in [*program, *(("down", -1, 0, 1),) * 3]:
         a, b = values[first % len(values) if first >= 0 else -1], values[second % len(values)]
         try:
-            result = world.apply(operation, a, b, world.numbers(random, extreme), step)
+            result = world.apply(operation, a, b, world.numbers(random, extreme=extreme), step)
         except RuntimeError as refusal:  # SEAL's, of differences that are zero in the clear
             assert "transparent" in str(refusal), done
             continue

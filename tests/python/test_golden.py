@@ -54,6 +54,7 @@ def both_encodings(
     numbers: np.ndarray,
     log2_scale: int,
     precision: int,
+    *,
     complex_slots: bool = False,
     exponent: int = 0,
 ) -> tuple[list[int], list[int]]:
@@ -99,10 +100,14 @@ def test_transform(chosen: ParameterSet) -> None:
 @by_set
 @by_precision
 @by_slots
-def test_encoding_of_floats(chosen: ParameterSet, precision: int, complex_slots: bool) -> None:
+def test_encoding_of_floats(chosen: ParameterSet, precision: int, *, complex_slots: bool) -> None:
     numbers = np.random.default_rng(2).uniform(-1, 1, chosen.n if complex_slots else chosen.n // 2)
     library, model = both_encodings(
-        chosen, numbers.astype(np.float32), limit(chosen, precision) - 1, precision, complex_slots
+        chosen,
+        numbers.astype(np.float32),
+        limit(chosen, precision) - 1,
+        precision,
+        complex_slots=complex_slots,
     )
     assert library == model
 
@@ -111,7 +116,7 @@ def test_encoding_of_floats(chosen: ParameterSet, precision: int, complex_slots:
 @by_slots
 @pytest.mark.parametrize("log2_scale", [1, 2, 22, 60])
 def test_encoding_of_subnormals_signed_zeros_and_halves(
-    precision: int, complex_slots: bool, log2_scale: int
+    precision: int, *, complex_slots: bool, log2_scale: int
 ) -> None:
     unit = 2.0 ** -(log2_scale + {31: 1, 63: 3}[precision])
     tiny = float(np.float32(2.0**-149))
@@ -119,7 +124,7 @@ def test_encoding_of_subnormals_signed_zeros_and_halves(
     halves = [sign * (k + half) * unit for k in range(5) for half in (0.25, 0.5, 0.75) for sign in (1, -1)]
     just_off = [0.5 * unit * (1 - 2.0**-24), 0.5 * unit * (1 + 2.0**-23), 4194303.5 * unit, -4194303.5 * unit]
     numbers = np.array([*special, *halves, *just_off, 0.0], dtype=np.float32)
-    library, model = both_encodings(N4096, numbers, log2_scale, precision, complex_slots)
+    library, model = both_encodings(N4096, numbers, log2_scale, precision, complex_slots=complex_slots)
     assert library == model
 
 
@@ -130,24 +135,28 @@ def test_encoding_of_subnormals_signed_zeros_and_halves(
 )
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
 def test_encoding_of_integers(
-    precision: int, complex_slots: bool, log2_scale: int, exponent: int, dtype: type
+    precision: int, *, complex_slots: bool, log2_scale: int, exponent: int, dtype: type
 ) -> None:
     bits = min(np.iinfo(dtype).bits - 1, max(1, limit(N4096, precision) - 1 - log2_scale - exponent))
     numbers = np.random.default_rng(3).integers(-(2**bits), 2**bits, 1000).astype(dtype)
     numbers[:4] = [2**bits - 1, -(2**bits) + 1, 1, -1]
-    library, model = both_encodings(N4096, numbers, log2_scale, precision, complex_slots, exponent)
+    library, model = both_encodings(
+        N4096, numbers, log2_scale, precision, complex_slots=complex_slots, exponent=exponent
+    )
     assert library == model
 
 
 @by_precision
 @by_slots
 @pytest.mark.parametrize("chosen", SETS[:4], ids=lambda chosen: chosen.name)
-def test_encoding_just_below_the_limit(chosen: ParameterSet, precision: int, complex_slots: bool) -> None:
+def test_encoding_just_below_the_limit(chosen: ParameterSet, precision: int, *, complex_slots: bool) -> None:
     top = float(np.nextafter(np.float32(2.0 ** (limit(chosen, precision) - 1)), np.float32(0)))
     top *= 0.5**0.5 if complex_slots else 1
     signs = np.random.default_rng(4).choice([-1, 1], chosen.n if complex_slots else chosen.n // 2)
     for numbers in (np.full(len(signs), top), top * signs):
-        library, model = both_encodings(chosen, numbers.astype(np.float32), 1, precision, complex_slots)
+        library, model = both_encodings(
+            chosen, numbers.astype(np.float32), 1, precision, complex_slots=complex_slots
+        )
         assert library == model
 
 
@@ -165,7 +174,7 @@ def refused(encode: Callable[[], object]) -> bool:
     ("dtype", "exponent"), [(np.float32, 0), (np.int16, -7), (np.int32, -20), (np.int32, -31), (np.int16, 3)]
 )
 def test_values_beyond_the_largest_are_refused(
-    precision: int, complex_slots: bool, dtype: type, exponent: int
+    precision: int, *, complex_slots: bool, dtype: type, exponent: int
 ) -> None:
     """Values within a few units of it, on either side; of complex numbers at every angle."""
     largest, log2_scale, unit = float(np.float32(99.9)), 20, 2.0**exponent
@@ -194,9 +203,9 @@ def test_values_beyond_the_largest_are_refused(
 
 @pytest.mark.parametrize("count", [1, 2, 3, 511])
 @by_slots
-def test_slots_not_given_are_zero(count: int, complex_slots: bool) -> None:
+def test_slots_not_given_are_zero(count: int, *, complex_slots: bool) -> None:
     numbers = np.arange(1, 1 + count * (2 if complex_slots else 1), dtype=np.int16)
-    library, model = both_encodings(N1024, numbers, 10, 31, complex_slots)
+    library, model = both_encodings(N1024, numbers, 10, 31, complex_slots=complex_slots)
     assert library == model
 
 
@@ -271,7 +280,7 @@ SYMMETRIC_FORMS = {
 }
 
 
-def readings(chosen: ParameterSet, dtype: type, complex_slots: bool) -> np.ndarray:
+def readings(chosen: ParameterSet, dtype: type, *, complex_slots: bool) -> np.ndarray:
     numbers = np.random.default_rng(5).uniform(-1, 1, chosen.n if complex_slots else chosen.n // 2)
     return (numbers * (2**15 if dtype is np.int16 else 1)).astype(dtype)
 
@@ -281,7 +290,7 @@ def readings(chosen: ParameterSet, dtype: type, complex_slots: bool) -> np.ndarr
 @pytest.mark.parametrize("xof, form", SYMMETRIC_FORMS.values(), ids=SYMMETRIC_FORMS.keys())
 def test_symmetric_ciphertext(chosen: ParameterSet, reading: tuple, xof: int, form: str) -> None:
     dtype, precision, complex_slots, exponent = reading
-    numbers, chain, log2_scale = readings(chosen, dtype, complex_slots), chain_of(chosen), 22
+    numbers, chain, log2_scale = readings(chosen, dtype, complex_slots=complex_slots), chain_of(chosen), 22
     secret = golden.ternary(KEY_SEED, chosen.n)
     library = device().encrypt_symmetric(
         core_params(chosen),
@@ -313,7 +322,7 @@ def test_symmetric_ciphertext(chosen: ParameterSet, reading: tuple, xof: int, fo
 @pytest.mark.parametrize("form", ["frames", "seal"])
 def test_asymmetric_ciphertext(chosen: ParameterSet, reading: tuple, form: str) -> None:
     dtype, precision, complex_slots, exponent = reading
-    numbers, chain, log2_scale = readings(chosen, dtype, complex_slots), chain_of(chosen), 22
+    numbers, chain, log2_scale = readings(chosen, dtype, complex_slots=complex_slots), chain_of(chosen), 22
     key = golden.public_key(chain, golden.ternary(KEY_SEED, chosen.n), RANDOMNESS)
     library = device().encrypt_asymmetric(
         core_params(chosen),

@@ -102,7 +102,7 @@ class Owner:
             emitted = self.device.encrypt_asymmetric(core, self.public, *rest)
         return adapt(emitted, self.parameters, KEY_ID) if layout == "frames" else emitted
 
-    def decrypt(self, ciphertext: seal.Ciphertext, complex_slots: bool) -> np.ndarray:
+    def decrypt(self, ciphertext: seal.Ciphertext, *, complex_slots: bool) -> np.ndarray:
         """Interleaved parts, as the values are."""
         plain = seal.Plaintext()
         self.decryptor.decrypt(ciphertext, plain)
@@ -115,7 +115,7 @@ def log2_scale_of(parameters: ParameterSet) -> int:
     return 25 if len(parameters.data_primes) > 1 else 18
 
 
-def random_values(rng: np.random.Generator, parameters: ParameterSet, complex_slots: bool) -> np.ndarray:
+def random_values(rng: np.random.Generator, parameters: ParameterSet, *, complex_slots: bool) -> np.ndarray:
     return rng.uniform(-1, 1, parameters.slots * (1 + complex_slots)).astype(np.float32)
 
 
@@ -131,28 +131,28 @@ def device_error(parameters, xof, precision, complex_slots) -> float:
     errors = []
     for i, layout in zip(range(count), itertools.cycle(FORMS[xof]), strict=False):
         owner = owners[i % len(owners)]
-        values = random_values(rng, parameters, complex_slots)
+        values = random_values(rng, parameters, complex_slots=complex_slots)
         data = owner.device_bytes(values, xof, layout, log2_scale_of(parameters), precision, complex_slots)
         ciphertext = load(seal.Ciphertext(context(parameters)), parameters, data)
-        errors.append(owner.decrypt(ciphertext, complex_slots) - values)
+        errors.append(owner.decrypt(ciphertext, complex_slots=complex_slots) - values)
     return rms(errors)
 
 
 @cache
-def seal_symmetric_error(parameters: ParameterSet, complex_slots: bool) -> float:
+def seal_symmetric_error(parameters: ParameterSet, *, complex_slots: bool) -> float:
     """The same of SEAL's encoder and symmetric encryptor, on the same values."""
     rng = np.random.default_rng(1)
     owner = Owner(parameters)
     encryptor = seal.Encryptor(context(parameters), owner.seal_secret)
     errors = []
     for _ in range(SLOTS_MEASURED // parameters.slots):
-        values = random_values(rng, parameters, complex_slots)
+        values = random_values(rng, parameters, complex_slots=complex_slots)
         plain, ciphertext = seal.Plaintext(), seal.Ciphertext(context(parameters))
         slots = values.astype(np.float64)
         slots = slots.view(np.complex128) if complex_slots else slots
         owner.encoder.encode(slots.tolist(), 2.0 ** log2_scale_of(parameters), plain)
         encryptor.encrypt_symmetric(plain, ciphertext)
-        errors.append(owner.decrypt(ciphertext, complex_slots) - values)
+        errors.append(owner.decrypt(ciphertext, complex_slots=complex_slots) - values)
     return rms(errors)
 
 

@@ -534,7 +534,7 @@ def test_integers_are_exact_down_to_the_last_bit_of_budget() -> None:
 
 @pytest.mark.parametrize("ntt_form", [True, False])
 @pytest.mark.parametrize("batch", [True, False])
-def test_integers_of_either_form_and_encoding_come_back(ours: House, ntt_form: bool, batch: bool) -> None:
+def test_integers_of_either_form_and_encoding_come_back(ours: House, *, ntt_form: bool, batch: bool) -> None:
     values = np.random.default_rng(5).integers(0, T, PARMS.n).astype(np.uint32)
     plain = bfv.decrypt(exact(ours, values, ntt_form=ntt_form, batch=batch), ours.store.secret(), T)
     assert np.array_equal(plain.slots() if batch else plain.coefficients, values)

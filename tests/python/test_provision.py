@@ -174,7 +174,7 @@ def keys_for(folder: Path, parameters: ParameterSet) -> KeyStore:
     ("secret", "public"), [(True, False), (False, True)], ids=["symmetric", "asymmetric"]
 )
 def test_the_c_header_compiles_without_warnings_and_encrypts(
-    tmp_path: Path, library: Path, parameters: ParameterSet, secret: bool, public: bool
+    tmp_path: Path, library: Path, parameters: ParameterSet, *, secret: bool, public: bool
 ) -> None:
     store = keys_for(tmp_path, parameters)
     if (
@@ -357,7 +357,7 @@ uint64_t used(void)
 
 
 @pytest.mark.parametrize(("secret", "public"), [(True, False), (False, True), (True, True)])
-def test_a_blob_comes_back(store: KeyStore, secret: bool, public: bool) -> None:
+def test_a_blob_comes_back(store: KeyStore, *, secret: bool, public: bool) -> None:
     given = provision(store, secret=secret, public=public)
     found = parse_blob(to_blob(given), PARMS)
     assert isinstance(found, Provision)
@@ -446,7 +446,7 @@ def test_a_blob_whose_largest_value_is_no_bound_is_refused(store: KeyStore, larg
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_an_identity_comes_back_with_its_blob(store: KeyStore, public: bool) -> None:
+def test_an_identity_comes_back_with_its_blob(store: KeyStore, *, public: bool) -> None:
     identity = Identity(0x01020304, 0x0506)
     given = provision(store, secret=True, public=public, identity=identity)
     blob = to_blob(given)

@@ -72,7 +72,7 @@ def ciphertext(owner: SealOwner) -> SealCiphertext:
     return read_ciphertext(owner.encrypt_public([0.5, -1.25]), PARMS)
 
 
-def small_ciphertext(seeded: bool = False) -> SealCiphertext:
+def small_ciphertext(*, seeded: bool = False) -> SealCiphertext:
     """A well-formed one with one prime: 16 KiB, for tests that read thousands."""
     random = np.random.default_rng(1)
     residues = random.integers(0, SMALL.primes[0], (1 if seeded else 2, 1, SMALL.n), dtype=np.uint32)
@@ -235,8 +235,8 @@ def test_other_versions_are_read(version: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("seeded", [False, True])
 @pytest.mark.parametrize("fix_header", [False, True])
-def test_truncation_anywhere_is_a_frame_error(seeded: bool, fix_header: bool) -> None:
-    data = write_ciphertext(small_ciphertext(seeded))
+def test_truncation_anywhere_is_a_frame_error(*, seeded: bool, fix_header: bool) -> None:
+    data = write_ciphertext(small_ciphertext(seeded=seeded))
     lengths = {*range(DATA + 20), *range(DATA + 20, len(data), 97), *range(len(data) - 90, len(data))}
     for length in lengths:
         cut = data[:length]
@@ -247,8 +247,8 @@ def test_truncation_anywhere_is_a_frame_error(seeded: bool, fix_header: bool) ->
 
 
 @pytest.mark.parametrize("seeded", [False, True])
-def test_a_flipped_bit_in_a_header_field_is_refused_unless_the_field_stays_valid(seeded: bool) -> None:
-    good = small_ciphertext(seeded)
+def test_a_flipped_bit_in_a_header_field_is_refused_unless_the_field_stays_valid(*, seeded: bool) -> None:
+    good = small_ciphertext(seeded=seeded)
     data = write_ciphertext(good)
     passed = set()
     for bit in range(8 * DATA):
@@ -318,8 +318,8 @@ def test_a_residue_that_is_not_below_its_prime_is_refused(
 
 
 @pytest.mark.parametrize("seeded", [False, True])
-def test_trailing_bytes_are_refused_whatever_the_header_says(seeded: bool) -> None:
-    data = write_ciphertext(small_ciphertext(seeded))
+def test_trailing_bytes_are_refused_whatever_the_header_says(*, seeded: bool) -> None:
+    data = write_ciphertext(small_ciphertext(seeded=seeded))
     for longer in (data + b"\0", resized(data + b"\0"), resized(data + data)):
         with pytest.raises(FrameError):
             read_ciphertext(longer, SMALL)

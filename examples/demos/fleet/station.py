@@ -107,6 +107,7 @@ class Station:
         correlation: bytes | None = None,
         response: str | None = None,
         user: str | None = None,
+        *,
         wait: bool = True,
         measured: float | None = None,
     ) -> paho.MQTTMessageInfo:

@@ -47,7 +47,7 @@ class Outcome:
     full_bytes: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def packets(self, tiny: bool) -> list[bytes]:
+    def packets(self, *, tiny: bool) -> list[bytes]:
         """That the ATtiny85s sent, or the Unos."""
         chosen = self.sent[: self.tinies] if tiny else self.sent[self.tinies :]
         return [packet for sent in chosen for packet in sent.packets]

@@ -67,7 +67,7 @@ class Gateway:
         self.parts = {tuple(hours): CompactReader(keys, hours) for hours in blocks()}
         self.windows: list[Window] = []
 
-    def take(self, packet: bytes, fast: bool) -> None:
+    def take(self, packet: bytes, *, fast: bool) -> None:
         """fast: heard at the rate at which days come in one packet."""
         readers = [self.whole] if fast else list(self.parts.values())
         for reader in readers:
@@ -135,7 +135,7 @@ def run(console: Console) -> None:
             heard = on_the_air(packets, chance)
             outcome.heard += len(set(heard))
             for packet in heard:
-                gateway.take(packet, is_fast)
+                gateway.take(packet, fast=is_fast)
         outcome.faults = gateway.faults()
     with stage.step("Engine: add up, without a key", len(blocks())) as done:
         results = []

@@ -24,7 +24,7 @@ def read_header(content: io.BytesIO, name: str) -> tuple[tuple[int, ...], bool, 
 
 
 def make_array(
-    shape: tuple[int, ...], by_columns: bool, dtype: np.dtype[Any], values: bytes, name: str
+    shape: tuple[int, ...], *, by_columns: bool, dtype: np.dtype[Any], values: bytes, name: str
 ) -> NDArray[Any]:
     """The array over the bytes behind its header; dtype holds no objects. ValueError unless they fill it."""
     if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):

@@ -83,7 +83,7 @@ def main() -> None:
     app()
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
         typer.echo(f"ciphermote {__version__}")
         raise typer.Exit()

@@ -94,7 +94,7 @@ def decrypt(
             bare=bare,
         )
     if loaded is not None:
-        _print_scores(loaded, found, origin, as_json)
+        _print_scores(loaded, found, origin, as_json=as_json)
         return
     _note_count(count, len(found.values))
     shown = found.values[: count or None].tolist()
@@ -149,7 +149,7 @@ def _print_of(origin: dict[str, object], table: Table) -> None:
     say(f"Of {key}, {origin['parameters']}, {origin['scheme']}, {value}.")
 
 
-def _print_scores(model: LinearModel, found: Decrypted, origin: dict[str, object], as_json: bool) -> None:
+def _print_scores(model: LinearModel, found: Decrypted, origin: dict[str, object], *, as_json: bool) -> None:
     scores = found.values.tolist()
     labels = list(model.labels) or [str(i) for i in range(model.classes)]
     errors = [None] * len(scores) if found.errors is None else found.errors.tolist()

@@ -98,7 +98,7 @@ def _npy(content: bytes) -> NDArray[Any]:
     try:
         shape, by_columns, dtype = npy.read_header(stream, "it")
         if dtype.kind in "fiuc" and len(shape) in (1, 2) and 0 not in shape:
-            return npy.make_array(shape, by_columns, dtype, stream.read(), "it")
+            return npy.make_array(shape, by_columns=by_columns, dtype=dtype, values=stream.read(), name="it")
     except Exception as error:  # numpy has several of its own for a damaged header
         raise ValueRangeError(
             f"The .npy file is damaged ({error}): save it again, with numpy.save."

@@ -150,7 +150,7 @@ def _installed() -> Iterator[None]:
 # --- printing -----------------------------------------------------------------------------------------------
 
 
-def _show(answer: Answer, as_json: bool, sentence: str) -> None:
+def _show(answer: Answer, *, as_json: bool, sentence: str) -> None:
     """The answer to a change: as JSON, without the secret of a new token, or in a sentence."""
     if as_json:
         typer.echo(answer.model_dump_json(exclude={"token"}))
@@ -158,7 +158,7 @@ def _show(answer: Answer, as_json: bool, sentence: str) -> None:
         say(sentence)
 
 
-def _list(items: Iterable[Answer], as_json: bool, columns: dict[str, Callable[[Any], str]]) -> None:
+def _list(items: Iterable[Answer], *, as_json: bool, columns: dict[str, Callable[[Any], str]]) -> None:
     """All items: as JSON, or a table of these columns."""
     if as_json:
         found = [item.model_dump(mode="json") for item in items]
@@ -200,7 +200,7 @@ def _expiry(days: int | None) -> float | None:
     return None if days is None else time.time() + days * _DAY
 
 
-def _confirm(what: str, yes: bool) -> None:
+def _confirm(what: str, *, yes: bool) -> None:
     """Ask before a deletion. ParameterError if there is nobody to ask."""
     if yes:
         return
@@ -218,11 +218,11 @@ def _write_token(client: OperatorClient, token: str, path: Path) -> None:
         raise
 
 
-def _deleted(found: Deletion, what: str, as_json: bool) -> None:
+def _deleted(found: Deletion, what: str, *, as_json: bool) -> None:
     _show(
         found,
-        as_json,
-        f"Deleted {what}: nothing of it is accepted any more. Its rows are being removed (deletion "
+        as_json=as_json,
+        sentence=f"Deleted {what}: nothing of it is accepted any more. Its rows are being removed (deletion "
         f"{found.id}: `ciphermote operator deletion list`).",
     )
 
@@ -241,8 +241,8 @@ def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
     with context.obj() as client:
         _list(
             client.tenants(),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "tenant": lambda each: each.name,
                 "since": lambda each: _time(each.created),
                 "devices": lambda each: f"{each.used.devices:,} of {each.quotas.devices:,}",
@@ -279,7 +279,11 @@ def create_tenant(
         quotas = _quotas(devices=devices, bytes=_bytes(size), fleets=fleets, streams=streams, jobs=jobs)
         made = client.create_tenant(tenant, quotas)
         _write_token(client, made.token, output)
-        _show(made.tenant, as_json, f"Tenant {tenant} is created. Its owner's token is in {output}: secret.")
+        _show(
+            made.tenant,
+            as_json=as_json,
+            sentence=f"Tenant {tenant} is created. Its owner's token is in {output}: secret.",
+        )
 
 
 @_tenant.command("delete")
@@ -297,8 +301,8 @@ def delete_tenant(
     """
     with context.obj() as client:
         client.tenant(tenant)
-        _confirm(f"tenant {tenant} with everything that it has", yes)
-        _deleted(client.delete_tenant(tenant), f"tenant {tenant}", as_json)
+        _confirm(f"tenant {tenant} with everything that it has", yes=yes)
+        _deleted(client.delete_tenant(tenant), f"tenant {tenant}", as_json=as_json)
 
 
 @_quota.command("show")
@@ -344,7 +348,11 @@ def set_quota(
     if not given:
         raise ParameterError("No quota is given: give at least one, --devices for example.")
     with context.obj() as client:
-        _show(client.set_quotas(tenant, given), as_json, f"The quotas of tenant {tenant} are changed.")
+        _show(
+            client.set_quotas(tenant, given),
+            as_json=as_json,
+            sentence=f"The quotas of tenant {tenant} are changed.",
+        )
 
 
 # --- fleets and devices -------------------------------------------------------------------------------------
@@ -361,8 +369,8 @@ def list_fleets(context: typer.Context, tenant: TenantArgument, as_json: JsonOpt
     with context.obj() as client:
         _list(
             client.fleets(tenant),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "fleet": lambda each: each.name,
                 "lane": lambda each: each.lane,
                 "since": lambda each: _time(each.created),
@@ -391,8 +399,8 @@ def delete_fleet(
     """
     with context.obj() as client:
         client.tenant(tenant)
-        _confirm(f"fleet {fleet} of tenant {tenant} with everything in it", yes)
-        _deleted(client.delete_fleet(tenant, fleet), f"fleet {fleet} of tenant {tenant}", as_json)
+        _confirm(f"fleet {fleet} of tenant {tenant} with everything in it", yes=yes)
+        _deleted(client.delete_fleet(tenant, fleet), f"fleet {fleet} of tenant {tenant}", as_json=as_json)
 
 
 @_retention.command("set")
@@ -417,7 +425,9 @@ def set_retention(
     with context.obj() as client:
         found = client.set_retention(tenant, fleet, days)
     kept = "for ever" if days is None else f"for {days} days"
-    _show(found, as_json, f"Fleet {fleet} of tenant {tenant} keeps windows and results {kept}.")
+    _show(
+        found, as_json=as_json, sentence=f"Fleet {fleet} of tenant {tenant} keeps windows and results {kept}."
+    )
 
 
 @_device.command("list")
@@ -433,8 +443,8 @@ def list_devices(
     with context.obj() as client:
         _list(
             client.devices(tenant, fleet),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "device": lambda each: str(each.number),
                 "epoch": lambda each: str(each.epoch),
                 "state": lambda each: each.state,
@@ -465,8 +475,8 @@ def delete_device(
     with context.obj() as client:
         client.tenant(tenant)
         what = f"device {device} of fleet {fleet} of tenant {tenant}"
-        _confirm(f"{what} with everything that it sent", yes)
-        _deleted(client.delete_device(tenant, fleet, device), what, as_json)
+        _confirm(f"{what} with everything that it sent", yes=yes)
+        _deleted(client.delete_device(tenant, fleet, device), what, as_json=as_json)
 
 
 # --- tokens -------------------------------------------------------------------------------------------------
@@ -489,8 +499,8 @@ def list_tokens(
     with context.obj() as client:
         _list(
             client.tokens(tenant),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "id": lambda each: each.id,
                 "scope": _place,
                 "state": lambda each: each.state,
@@ -533,7 +543,9 @@ def create_token(
         made = client.create_token(tenant, note=note, expires=_expiry(days))
         _write_token(client, made.token, output)
     whose = "an operator" if tenant is None else f"an owner of tenant {tenant}"
-    _show(made, as_json, f"Token {made.id} of {whose} is in {output}: secret. It {_end(made)}.")
+    _show(
+        made, as_json=as_json, sentence=f"Token {made.id} of {whose} is in {output}: secret. It {_end(made)}."
+    )
 
 
 def _end(token: Token) -> str:
@@ -563,7 +575,7 @@ def renew_token(
         raise ParameterError("Give either --days or --never.")
     with context.obj() as client:
         found = client.renew_token(token, _expiry(days))
-    _show(found, as_json, f"Token {token} {_end(found)}.")
+    _show(found, as_json=as_json, sentence=f"Token {token} {_end(found)}.")
 
 
 @_token.command("revoke")
@@ -575,7 +587,7 @@ def revoke_token(context: typer.Context, token: TokenArgument, as_json: JsonOpti
         ciphermote operator token revoke 3f9c2a7b1e5d8064
     """
     with context.obj() as client:
-        _show(client.revoke_token(token), as_json, f"Token {token} is revoked.")
+        _show(client.revoke_token(token), as_json=as_json, sentence=f"Token {token} is revoked.")
 
 
 # --- what is quarantined, deletions, the audit log ----------------------------------------------------------
@@ -592,8 +604,8 @@ def list_quarantine(context: typer.Context, as_json: JsonOption = False) -> None
     with context.obj() as client:
         _list(
             client.quarantined(),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "number": lambda each: str(each.id),
                 "tenant": lambda each: each.tenant,
                 "fleet": lambda each: each.fleet,
@@ -614,7 +626,11 @@ def accept(context: typer.Context, number: NumberArgument, as_json: JsonOption =
     """
     with context.obj() as client:
         found = client.accept(number)
-    _show(found, as_json, f"Device {found.device} of fleet {found.fleet} goes on from {found.counter}.")
+    _show(
+        found,
+        as_json=as_json,
+        sentence=f"Device {found.device} of fleet {found.fleet} goes on from {found.counter}.",
+    )
 
 
 @_quarantine.command("discard")
@@ -627,7 +643,11 @@ def discard(context: typer.Context, number: NumberArgument, as_json: JsonOption 
     """
     with context.obj() as client:
         found = client.discard(number)
-    _show(found, as_json, f"Dropped what device {found.device} of fleet {found.fleet} had sent.")
+    _show(
+        found,
+        as_json=as_json,
+        sentence=f"Dropped what device {found.device} of fleet {found.fleet} had sent.",
+    )
 
 
 @_deletion.command("list")
@@ -641,8 +661,8 @@ def list_deletions(context: typer.Context, as_json: JsonOption = False) -> None:
     with context.obj() as client:
         _list(
             client.deletions(),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "number": lambda each: str(each.id),
                 "tenant": lambda each: each.tenant,
                 "fleet": lambda each: each.fleet or "all",
@@ -671,8 +691,8 @@ def list_audit(
     with context.obj() as client:
         _list(
             islice(client.audit(tenant), most),
-            as_json,
-            {
+            as_json=as_json,
+            columns={
                 "when": lambda each: _time(each.time),
                 "who": lambda each: each.actor,
                 "from": lambda each: each.address,

@@ -335,12 +335,12 @@ def watch(
                 Console().print(_progress_table(found, None))
             return
         try:
-            _watch(client, attachment.fleet, as_json)
+            _watch(client, attachment.fleet, as_json=as_json)
         except KeyboardInterrupt:
             return
 
 
-def _watch(client: GatewayClient, fleet: str, as_json: bool) -> None:
+def _watch(client: GatewayClient, fleet: str, *, as_json: bool) -> None:
     seen: list[Progress] = []
     with Live(console=Console(), auto_refresh=False, transient=False) as live:
         while True:
@@ -986,8 +986,8 @@ def _computation(
     from ciphermote.evaluate.linear_model import LinearModel
     from ciphermote.fleet import Computation
 
-    _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, bool(weights))
-    _check_belongs("--model FILE", KindName.LINEAR, kind, model is not None)
+    _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, is_given=bool(weights))
+    _check_belongs("--model FILE", KindName.LINEAR, kind, is_given=model is not None)
     loaded = None if model is None else LinearModel.load(model)
     if loaded is not None:
         attachment.keep_model(loaded)
@@ -1002,7 +1002,7 @@ def _computation(
     )
 
 
-def _check_belongs(option: str, to: KindName, kind: KindName, is_given: bool) -> None:
+def _check_belongs(option: str, to: KindName, kind: KindName, *, is_given: bool) -> None:
     if kind is to and not is_given:
         raise ParameterError(f"{to.value} needs {option}.")
     if kind is not to and is_given:

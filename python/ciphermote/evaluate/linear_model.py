@@ -300,7 +300,7 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     if not _has_room(shape):
         raise ValueError(f"{name} has shape {list(shape)}, for which no parameter set has room")
     values = content.read()
-    array = npy.make_array(shape, by_columns, dtype, values, name)
+    array = npy.make_array(shape, by_columns=by_columns, dtype=dtype, values=values, name=name)
     if dtype.kind == "U":
         number = np.dtype(np.uint32).newbyteorder(dtype.byteorder)
         code_points = np.frombuffer(values, number, len(values) // 4)

@@ -235,7 +235,7 @@ def plan_linear(
         score_bound=bound,
         stride=layout.stride,
         first_feature=layout.first_feature,
-        noise=_scoring_noise(model, parms, levels, scale, layout, feature_bound, centred),
+        noise=_scoring_noise(model, parms, levels, scale, layout, feature_bound, centred=centred),
     )
 
 
@@ -246,6 +246,7 @@ def _scoring_noise(
     scale: float,
     layout: _Layout,
     feature_bound: float,
+    *,
     centred: bool,
 ) -> Uncertainty:
     """What the steps of a program add to a score: each rotation its key switch, of which all but the last are

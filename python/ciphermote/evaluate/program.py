@@ -111,7 +111,7 @@ class Program:
         target = 0
         for number, step in enumerate(self.steps, 1):
             source, target = registers[step.source], step.target
-            after = self._after(step, source, registers, parameters, scheme, centred)
+            after = self._after(step, source, registers, parameters, scheme, centred=centred)
             what = f"Step {number} of the program ({step.operation})"
             check_room(what, after.known.largest, parameters, after.primes, after.scale, scheme)
             registers[target] = after
@@ -124,6 +124,7 @@ class Program:
         registers: dict[int, _Register],
         parameters: ParameterSet,
         scheme: Scheme,
+        *,
         centred: bool,
     ) -> _Register:
         """An error is followed too where there is one, which BFV's integers have not."""
@@ -146,7 +147,9 @@ class Program:
                 product = known.square() if same else known.product(other.known)
                 product = product.times(terms_of_product(parameters, scheme))
                 return replace(
-                    source, known=_switched(product, parameters, source.primes, scale, centred), scale=scale
+                    source,
+                    known=_switched(product, parameters, source.primes, scale, centred=centred),
+                    scale=scale,
                 )
             case "rescale":
                 scale = source.scale / parameters.primes[source.primes - 1]
@@ -155,7 +158,7 @@ class Program:
             case "keep_primes":
                 return replace(source, primes=min(source.primes, step.argument))
             case "rotate":
-                known = _switched(known, parameters, source.primes, source.scale, centred)
+                known = _switched(known, parameters, source.primes, source.scale, centred=centred)
                 return replace(source, known=known)
         return replace(source, known=UNKNOWN)
 
@@ -169,7 +172,7 @@ class _Register:
     scale: float
 
 
-def _switched(known: Known, parameters: ParameterSet, primes: int, scale: float, centred: bool) -> Known:
+def _switched(known: Known, parameters: ParameterSet, primes: int, scale: float, *, centred: bool) -> Known:
     """After a key switch, if the set has any."""
     if known.error is None or not parameters.special_primes:
         return known

@@ -101,7 +101,7 @@ def enroll(
     run = _Run(attachment, device, Path(keys_file), Path(connection_file), key, largest_value)
     make_folder_of(run.files)
     with attachment.turn(), attachment.client() as client:
-        return run.enroll(client, again, replace_files)
+        return run.enroll(client, again=again, replace_files=replace_files)
 
 
 def make_folder_of(files: _Files) -> None:
@@ -198,7 +198,7 @@ class _Run:
                 "The fleet's devices have secret keys of their own: leave --key out, or attach another fleet."
             )
 
-    def enroll(self, client: GatewayClient, again: bool, replace_files: bool) -> Enrolled:
+    def enroll(self, client: GatewayClient, *, again: bool, replace_files: bool) -> Enrolled:
         record = self.files.record()
         resumed = record is not None and record.is_open
         if record is not None and not resumed and not again:
@@ -206,7 +206,7 @@ class _Run:
                 f"Device {self._device} is enrolled already (epoch {record.epoch}): say --again to give it "
                 "new keys, which ends those that it has."
             )
-        self._check_targets(replace_files or resumed)
+        self._check_targets(may_replace=replace_files or resumed)
         if record is None or not resumed:
             self.files.close()  # what a run may have left that was ended at its last step
             # The gateway may know epochs that this machine does not, restored or not the only one.
@@ -235,7 +235,7 @@ class _Run:
         self.files.close()
         return Enrolled(self._device, record.epoch, record.key_id, keys_file, connection_file, resumed)
 
-    def _check_targets(self, may_replace: bool) -> None:
+    def _check_targets(self, *, may_replace: bool) -> None:
         """KeyFileError for what must not be replaced."""
         if self._targets[0].absolute() == self._targets[1].absolute():
             raise ParameterError(f"{self._targets[0]} is named for both keys and connection: name two files.")
@@ -290,7 +290,8 @@ class _Run:
         if isinstance(self._keys, CompactKeys):
             found = self._keys.enrolment(self._device, record.epoch)
             self._check_same(
-                f"--largest-value {found.largest_value}", self._largest_value in (None, found.largest_value)
+                f"--largest-value {found.largest_value}",
+                is_same=self._largest_value in (None, found.largest_value),
             )
             content = (
                 compact.to_c_header(self._keys, found, _COMMAND).encode()
@@ -306,7 +307,8 @@ class _Run:
             raise KeyFileError(f"The open enrolment of device {self._device} {_DAMAGED}")
         is_public = given.secret_key is None
         self._check_same(
-            f"--key {'asymmetric' if is_public else 'symmetric'}", is_public == (self._key == "asymmetric")
+            f"--key {'asymmetric' if is_public else 'symmetric'}",
+            is_same=is_public == (self._key == "asymmetric"),
         )
         modulus = self._attachment.scheme.plain_modulus
         if modulus and batches(modulus, parameters.n):
@@ -317,7 +319,7 @@ class _Run:
         )
         return content, derived, given.largest, rekey_key
 
-    def _check_same(self, option: str, is_same: bool) -> None:
+    def _check_same(self, option: str, *, is_same: bool) -> None:
         """ParameterError if an open enrolment was begun with other options than it is to be ended with."""
         if not is_same:
             raise ParameterError(

@@ -69,7 +69,7 @@ def conjugation_element(n: int) -> int:
     return 2 * n - 1
 
 
-def galois_elements(parameters: ParameterSet, steps: Iterable[int], conjugation: bool) -> tuple[int, ...]:
+def galois_elements(parameters: ParameterSet, steps: Iterable[int], *, conjugation: bool) -> tuple[int, ...]:
     slots = parameters.slots
     elements = set()
     for step in steps:

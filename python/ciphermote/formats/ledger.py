@@ -151,7 +151,7 @@ class CounterLedger:
         try:
             with self._sentences():
                 for frames in sets:
-                    self._take(frames, device, again, ahead)
+                    self._take(frames, device, again=again, ahead=ahead)
             yield
             with self._sentences():
                 self._database.execute("COMMIT")
@@ -160,7 +160,7 @@ class CounterLedger:
                 self._database.execute("ROLLBACK")
             raise
 
-    def _take(self, frames: FrameSet, device: str, again: bool, ahead: bool) -> None:
+    def _take(self, frames: FrameSet, device: str, *, again: bool, ahead: bool) -> None:
         head = frames.header
         owner = f"{head.key_id:016x}", device
         counter, digest = f"{head.counter:016x}", frames.digest()
@@ -189,10 +189,11 @@ class CounterLedger:
                 "so drop them, or name the device that they are of (--device)."
             )
         by_clock = head.counter >= CLOCK_BEGINS
-        newest, floor = self._newest(owner, by_clock), self._floor(owner, by_clock)
+        newest, floor = self._newest(owner, by_clock=by_clock), self._floor(owner, by_clock=by_clock)
         if head.counter <= floor:
+            span = self._span(by_clock=by_clock)
             raise ReplayError(
-                f"{who[0].upper()}{who[1:]} is {self._span(by_clock)} or more behind the newest ({newest}), "
+                f"{who[0].upper()}{who[1:]} is {span} or more behind the newest ({newest}), "
                 "too old to tell from a replay: adapt files oldest first, or give the sender a name of its "
                 "own (--device)."
             )
@@ -212,15 +213,18 @@ class CounterLedger:
         self._database.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*owner, counter, digest))
         top = max(head.counter, newest)
         self._raise_floor(
-            owner, by_clock, floor, min(top, now) - CLOCK_WINDOW if by_clock else top - self._window
+            owner,
+            by_clock=by_clock,
+            floor=floor,
+            wanted=min(top, now) - CLOCK_WINDOW if by_clock else top - self._window,
         )
 
-    def _span(self, by_clock: bool) -> str:
+    def _span(self, *, by_clock: bool) -> str:
         return f"{CLOCK_WINDOW // 86_400_000_000_000} days" if by_clock else str(self._window)
 
-    def _newest(self, owner: tuple[str, str], by_clock: bool) -> int:
+    def _newest(self, owner: tuple[str, str], *, by_clock: bool) -> int:
         """The highest counter noted; -1 if there is none. ValueError, TypeError if one is no number."""
-        first, last = _range(by_clock)
+        first, last = _range(by_clock=by_clock)
         where = "FROM readings WHERE key_id = :key AND device = :device"
         found = self._database.execute(
             f"SELECT (SELECT max(counter) {where} AND counter >= :first AND counter <= :last), "
@@ -230,15 +234,15 @@ class CounterLedger:
         newest, *_ = (-1 if counter is None else int(counter, 16) for counter in found)
         return newest
 
-    def _floor(self, owner: tuple[str, str], by_clock: bool) -> int:
+    def _floor(self, owner: tuple[str, str], *, by_clock: bool) -> int:
         """The highest counter that is too old to tell; -1 if there is none."""
         found = self._database.execute(
             "SELECT counter FROM floors WHERE key_id = ? AND device = ? AND by_clock = ?", (*owner, by_clock)
         ).fetchone()
         return -1 if found is None else int(found[0], 16)
 
-    def _raise_floor(self, owner: tuple[str, str], by_clock: bool, floor: int, wanted: int) -> None:
-        first, _ = _range(by_clock)
+    def _raise_floor(self, owner: tuple[str, str], *, by_clock: bool, floor: int, wanted: int) -> None:
+        first, _ = _range(by_clock=by_clock)
         if wanted <= floor or f"{max(wanted, 0):016x}" < first:
             return
         self._database.execute(
@@ -276,7 +280,7 @@ class CounterLedger:
                 ).fetchall():
                     floor = int(newest, 16) - WINDOW
                     for by_clock in (False, True):
-                        first, last = _range(by_clock)
+                        first, last = _range(by_clock=by_clock)
                         row = (*owner, by_clock, min(f"{max(floor, 0):016x}", last))
                         if floor >= 0 and row[-1] >= first:
                             self._database.execute("INSERT INTO floors VALUES (?, ?, ?, ?)", row)
@@ -317,7 +321,7 @@ def _what_to_do(error: str) -> str:
     return "see that you may read and write it and its directory, or name another ledger (--ledger)"
 
 
-def _range(by_clock: bool) -> tuple[str, str]:
+def _range(*, by_clock: bool) -> tuple[str, str]:
     """The first and last counter of a kind."""
     first, last = (CLOCK_BEGINS, 2**64 - 1) if by_clock else (0, CLOCK_BEGINS - 1)
     return f"{first:016x}", f"{last:016x}"

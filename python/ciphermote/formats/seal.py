@@ -384,7 +384,7 @@ def _read_level(reader: _Reader, parms: ParameterSet, levels: Mapping[bytes, int
     return found
 
 
-def _read_scale(reader: _Reader, is_one: bool) -> float:
+def _read_scale(reader: _Reader, *, is_one: bool) -> float:
     scale = reader.f64()
     if is_one and scale != 1.0:
         reader.fail(
@@ -419,6 +419,7 @@ def _read_ciphertext_body(
     scheme: Scheme,
     levels: Mapping[bytes, int],
     sizes: Iterable[int],
+    *,
     is_key: bool,
 ) -> SealCiphertext:
     primes = _read_level(reader, parms, levels)

@@ -112,7 +112,7 @@ class KeyContents(KeyPair):
                 f"The secret key is of {secret.parameters.name}, not of {parameters.name}: name its own set."
             )
         steps = tuple(galois_steps)
-        galois_elements(parameters, steps, conjugation)
+        galois_elements(parameters, steps, conjugation=conjugation)
         secret = secret or SecretKey.generate(parameters)
         public = sb.write_public_key(make_public_key(secret))
         files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
@@ -145,7 +145,7 @@ class KeyContents(KeyPair):
         secret, parameters, key_id = self.secret(), self.parameters, self.key_id
         steps = tuple(dict.fromkeys((*self.manifest.galois_steps, *galois_steps)))
         conjugation = conjugation or self.manifest.conjugation
-        elements = galois_elements(parameters, steps, conjugation)
+        elements = galois_elements(parameters, steps, conjugation=conjugation)
         files = dict(self.files)
         keys: dict[int, EvaluationKey] = {}
         if GALOIS_FILE in files:

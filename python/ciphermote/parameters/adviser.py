@@ -97,21 +97,35 @@ class Computation:
             f"{option('max_error')} is {self.max_error}: give a finite number above 0.",
         )
         _require(self.slots >= 1, f"{option('slots')} is {self.slots}: give at least 1.")
-        _require(1 <= self.summed <= MOST_SUMMED, f"{option('summed')} is {self.summed}: give 1 to 2^40.")
-        for name in ("plain_products", "ciphertext_products"):
-            _require(0 <= getattr(self, name) <= 64, f"{name} is {getattr(self, name)}: give 0 to 64.")
         _require(
-            self.key in ("symmetric", "asymmetric"), f"key is {self.key!r}: give 'symmetric' or 'asymmetric'."
+            1 <= self.summed <= MOST_SUMMED,
+            f"{option('summed')} is {self.summed}: give 1 to 2^40.",
         )
-        _require(self.standard in ("2024", "2018"), f"standard is {self.standard!r}: give '2024' or '2018'.")
-        _require(self.xof in SEED_BYTES, f"xof is {self.xof!r}: give one of {', '.join(SEED_BYTES)}.")
+        for name in ("plain_products", "ciphertext_products"):
+            _require(
+                0 <= getattr(self, name) <= 64,
+                f"{name} is {getattr(self, name)}: give 0 to 64.",
+            )
+        _require(
+            self.key in ("symmetric", "asymmetric"),
+            f"key is {self.key!r}: give 'symmetric' or 'asymmetric'.",
+        )
+        _require(
+            self.standard in ("2024", "2018"),
+            f"standard is {self.standard!r}: give '2024' or '2018'.",
+        )
+        _require(
+            self.xof in SEED_BYTES,
+            f"xof is {self.xof!r}: give one of {', '.join(SEED_BYTES)}.",
+        )
         if self.weight_norm is not None:
             _require(
                 0 < self.weight_norm < math.inf,
                 f"{option('weight_norm')} is {self.weight_norm}: give a finite number above 0.",
             )
             _require(
-                self.plain_products > 0, "weight_norm speaks of a product with weights: give plain_products."
+                self.plain_products > 0,
+                "weight_norm speaks of a product with weights: give plain_products.",
             )
 
     @property
@@ -161,7 +175,7 @@ def advise(computation: Computation) -> Advice:
     for parameters in _candidates(computation):
         for precision in (31, 63):
             for rescale_last in (True, False):
-                runs = _runs(computation, parameters, precision, rescale_last)
+                runs = _runs(computation, parameters, precision, rescale_last=rescale_last)
                 run = min(runs, key=lambda run: run.predicted_error, default=None)
                 if run is None:
                     continue
@@ -201,7 +215,7 @@ def option(name: str) -> str:
     return f"{name} (--{name.replace('_', '-')})"
 
 
-def _require(condition: bool, sentence: str) -> None:
+def _require(condition: bool, sentence: str) -> None:  # noqa: FBT001 - a condition reads best first
     if not condition:
         raise ParameterError(sentence)
 
@@ -285,7 +299,7 @@ class _Run:
 
 
 def _runs(
-    computation: Computation, parameters: ParameterSet, precision: int, rescale_last: bool
+    computation: Computation, parameters: ParameterSet, precision: int, *, rescale_last: bool
 ) -> Iterator[_Run]:
     """Every scale, and every number of primes dropped a product, that works at this set and precision."""
     rescales = computation.products if rescale_last else computation.products - 1
@@ -293,7 +307,7 @@ def _runs(
         if rescales * drop >= len(parameters.data_primes):
             return  # The primes run out, whatever the scale.
         for log2_scale in parameters.log2_scales:
-            run = _run(computation, parameters, precision, log2_scale, drop, rescale_last)
+            run = _run(computation, parameters, precision, log2_scale, drop, rescale_last=rescale_last)
             if run is not None:
                 yield run
 
@@ -304,6 +318,7 @@ def _run(
     precision: int,
     log2_scale: int,
     drop: int,
+    *,
     rescale_last: bool,
 ) -> _Run | None:
     """Follow one ciphertext; None if it outgrows the precision or the modulus."""
@@ -328,7 +343,11 @@ def _run(
     for index in range(computation.products):
         rescales = rescale_last or index < computation.products - 1
         is_plain = index < computation.plain_products
-        if not (_plain_product(run, index, drop, rescales) if is_plain else _ciphertext_product(run, index)):
+        if not (
+            _plain_product(run, index, drop, rescales=rescales)
+            if is_plain
+            else _ciphertext_product(run, index)
+        ):
             return None
         if rescales:
             _rescale(run, drop)
@@ -351,7 +370,7 @@ def _encrypt_and_sum(run: _Run) -> None:
     run.magnitude *= run.computation.summed
 
 
-def _plain_product(run: _Run, index: int, drop: int, rescales: bool) -> bool:
+def _plain_product(run: _Run, index: int, drop: int, *, rescales: bool) -> bool:
     """Times a plaintext, and the slots added up if it is time for that. False if it outgrows the modulus."""
     computation = run.computation
     is_last = index == computation.plain_products - 1
@@ -538,6 +557,6 @@ def _feasible_depth(computation: Computation) -> int | None:
         )
         for parameters in _candidates(smaller):
             for precision, rescale_last in ((31, True), (31, False), (63, True), (63, False)):
-                if next(_runs(smaller, parameters, precision, rescale_last), None) is not None:
+                if next(_runs(smaller, parameters, precision, rescale_last=rescale_last), None) is not None:
                     return depth
     return None

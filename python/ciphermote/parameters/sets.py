@@ -84,7 +84,12 @@ class ParameterSet:
     def __post_init__(self) -> None:
         check_name(self.name, "The parameter set's name")
         validate(
-            self.n, self.primes, self.standard, self.further_special, self.digit_primes, self.key_switching
+            self.n,
+            self.primes,
+            self.standard,
+            self.further_special,
+            self.digit_primes,
+            key_switching=self.key_switching,
         )
         if _is_older(self.n, (*self.primes, *self.further_special)) and not self.name.startswith(
             OLDER_PREFIX
@@ -237,6 +242,7 @@ def validate(
     standard: str = "2024",
     further_special: Sequence[int] = (),
     digit_primes: int = 1,
+    *,
     key_switching: bool = True,
 ) -> None:
     """Raise ParameterError, saying why and what to do, unless the set is valid and 128-bit secure."""
