@@ -101,7 +101,7 @@ def core_archive(name: str, sources: list[Path], flags: list[str]) -> Path:
 def core_tests(name: str, parameters: Mapping[str, int], every: int) -> Path:
     """The C tests over an accelerator; of the pinned ciphertexts beyond n = 1024 every so many-th."""
     sources = sorted((ROOT / "tests/core").glob("*.c"))
-    flags = [f"-DCM_TEST_EVERY={every}", "-Dmain=core_tests_main"]
+    flags = [f"-DCM_TEST_EVERY={every}", "-Dmain=core_tests_main", "-DCM_TEST_NO_ARGUMENTS"]
     archive = core_archive(f"tests-{name}", sources, flags)
     return verilate(TOP, f"core_tests-{name}", parameters, [HARNESS / "core_tests.cpp", archive])
 

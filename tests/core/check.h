@@ -68,6 +68,27 @@ static inline bool cm_check(bool passed, const char *what, const char *file, int
     return passed;
 }
 
+/*
+ * A pinned row has what the tests' buffers and the library's headers expect. A row that has not is for no test
+ * to read: it fails with what to do about it.
+ */
+static inline bool cm_check_in_step(bool fits, const char *table)
+{
+    if (!fits) {
+        cm_check_state.failed++;
+        printf("FAILED %s: a row of %s is out of step with the headers in core/include: run "
+               "tools/generate_vectors.py\n",
+               cm_check_state.topic, table);
+    }
+    return fits;
+}
+
+/* Whether text is that many bytes as hexadecimal digits. */
+static inline bool cm_is_hex_of(const char *text, size_t bytes)
+{
+    return text != NULL && strlen(text) == 2 * bytes;
+}
+
 /* Print the last line; returns the program's exit code. */
 static inline int cm_check_summary(void)
 {

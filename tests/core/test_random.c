@@ -116,6 +116,17 @@ static void test_chacha20(void)
 
 /* ---- hashes ---- */
 
+#define RANDOM_VECTORS "tests/vectors/random_vectors.h"
+
+/* most: bytes that a hash may write. */
+static bool known_in_step(const cm_known_output *known, size_t most)
+{
+    return cm_check_in_step(known->key_bytes <= sizeof counting && known->message_bytes <= sizeof counting &&
+                                known->output_bytes <= most && known->output != NULL &&
+                                known->offset + strlen(known->output) / 2 <= known->output_bytes,
+                            RANDOM_VECTORS);
+}
+
 /* Check that a hash wrote the known output, and nothing beyond its length. */
 static void check_known(const cm_known_output *known, const uint8_t *out)
 {
@@ -130,6 +141,9 @@ static void test_shake256(void)
     for (size_t i = 0; i < sizeof cm_known_shake256 / sizeof cm_known_shake256[0]; i++) {
         const cm_known_output *known = &cm_known_shake256[i];
         uint8_t out[501];
+        if (!known_in_step(known, sizeof out - 1)) {
+            continue;
+        }
         memset(out, 0x5A, sizeof out);
         cmi_shake256(out, known->output_bytes, counting, known->message_bytes);
         check_known(known, out);
@@ -156,6 +170,9 @@ static void test_blake2b(void)
         "BLAKE2b is RFC 7693's: without a key and with one, at and around a block's edge, any digest length");
     for (size_t i = 0; i < sizeof cm_known_blake2b / sizeof cm_known_blake2b[0]; i++) {
         const cm_known_output *known = &cm_known_blake2b[i];
+        if (!known_in_step(known, sizeof digest - 1)) {
+            continue;
+        }
         memset(digest, 0x5A, sizeof digest);
         cmi_blake2b(digest, known->output_bytes, known->key_bytes > 0 ? counting : NULL, known->key_bytes,
                     known->message_bytes > 0 ? counting : NULL, known->message_bytes);
@@ -171,6 +188,9 @@ static void test_blake2xb(void)
     BEHAVIOUR("BLAKE2Xb is that of the BLAKE2X specification, for one byte, one node and several nodes");
     for (size_t i = 0; i < sizeof cm_known_blake2xb / sizeof cm_known_blake2xb[0]; i++) {
         const cm_known_output *known = &cm_known_blake2xb[i];
+        if (!known_in_step(known, sizeof out - 1)) {
+            continue;
+        }
         memset(out, 0x5A, sizeof out);
         cmi_blake2xb(out, known->output_bytes, counting, known->key_bytes, counting, known->message_bytes);
         check_known(known, out);
