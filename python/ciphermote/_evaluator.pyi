@@ -24,6 +24,8 @@ class Context:
         digit_primes: int = 1,
         plain_modulus: int = 0,
         isa: str = "",
+        *,
+        insecure: bool = False,
     ) -> None: ...
     @property
     def n(self) -> int: ...

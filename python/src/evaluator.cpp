@@ -297,11 +297,17 @@ NB_MODULE(_evaluator, m)
         .def(
             "__init__",
             [](Context *self, unsigned log2_n, std::vector<uint32_t> data, std::vector<uint32_t> special,
-               unsigned digit_primes, uint32_t plain_modulus, const std::string &isa) {
-                new (self)
-                    Context({log2_n, std::move(data), std::move(special), digit_primes, plain_modulus}, isa);
+               unsigned digit_primes, uint32_t plain_modulus, const std::string &isa, bool insecure) {
+                ciphermote::Chain chain{log2_n, std::move(data), std::move(special), digit_primes,
+                                        plain_modulus};
+                if (insecure) {
+                    new (self) Context(ciphermote::Insecure{std::move(chain)}, isa);
+                } else {
+                    new (self) Context(std::move(chain), isa);
+                }
             },
-            "log2_n"_a, "data"_a, "special"_a, "digit_primes"_a = 1, "plain_modulus"_a = 0, "isa"_a = "")
+            "log2_n"_a, "data"_a, "special"_a, "digit_primes"_a = 1, "plain_modulus"_a = 0, "isa"_a = "",
+            nb::kw_only(), "insecure"_a = false)
         .def_prop_ro("n", &Context::n)
         .def_prop_ro("isa", &Context::isa);
 

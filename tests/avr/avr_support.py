@@ -14,6 +14,7 @@ import numpy as np
 import tenseal.sealapi as sealapi
 from ciphermote.formats import seal as sb
 from ciphermote.owner.keys import SecretKey
+from ciphermote.parameters import BFV
 from images import PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
 from machine import ROOT, Machine
 
@@ -138,7 +139,7 @@ class SealDecryptor:
         assert self.context.parameters_set()
         self.path = folder / "object"
         residues = np.stack([secret.residues(i) for i in range(len(parameters.primes))])
-        key = sb.SealSecretKey(parameters, residues, sb.Scheme.BFV, plain_modulus)
+        key = sb.SealSecretKey(parameters, residues, BFV(plain_modulus))
         self.key = self._load(sealapi.SecretKey, sb.write_secret_key(key))
 
     def _load(self, kind: type[Any], data: bytes) -> Any:

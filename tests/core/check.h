@@ -69,8 +69,8 @@ static inline bool cm_check(bool passed, const char *what, const char *file, int
 }
 
 /*
- * A pinned row has what the tests' buffers and the library's headers expect. A row that has not is for no test
- * to read: it fails with what to do about it.
+ * A pinned row has what the tests' buffers and the library's headers expect. A row that has not is for no
+ * test to read: it fails, and says what to do about it.
  */
 static inline bool cm_check_in_step(bool fits, const char *table)
 {

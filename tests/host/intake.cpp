@@ -118,7 +118,7 @@ std::shared_ptr<const Context> context_of(const cm_params *params, std::uint32_t
     for (unsigned m = 0; m < params->data_primes; m++) {
         chain.data.push_back(params->primes[m].q);
     }
-    return std::make_shared<const Context>(chain);
+    return std::make_shared<const Context>(Insecure{chain});
 }
 
 cm_status read(const Sent &sent, const Bytes &bytes, const std::shared_ptr<const Context> &context,

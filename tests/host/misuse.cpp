@@ -52,8 +52,8 @@ Chain chain_of(std::uint32_t plain_modulus)
 // What an owner has and makes.
 struct Room {
     explicit Room(std::uint32_t plain_modulus, Entropy &entropy)
-        : context(std::make_shared<const Context>(chain_of(plain_modulus))), secret(context, entropy),
-          keys(context)
+        : context(std::make_shared<const Context>(Insecure{chain_of(plain_modulus)})),
+          secret(context, entropy), keys(context)
     {
         keys.add_relinearization(make_relinearization_key(secret, entropy).expanded());
         keys.add_galois(galois_element(*context, 1),
@@ -87,7 +87,7 @@ class Misuse
     {
         Chain chain = chain_of(0);
         change(chain);
-        refused(what, words, [&] { const Context made(chain); });
+        refused(what, words, [&] { const Context made(Insecure{chain}); });
     }
 
     void contexts()
@@ -200,7 +200,7 @@ class Misuse
                 [&] { SeededKey(ckks_.context, {}, std::vector<std::uint32_t>(4096)); });
         Chain single = chain_of(0);
         single.special.clear();
-        const auto context = std::make_shared<const Context>(single);
+        const auto context = std::make_shared<const Context>(Insecure{single});
         refused("no seeded residues", "0 residues", [&] { SeededKey(context, seed_, {}); });
         refused("no special prime", "no special prime",
                 [&] { make_relinearization_key(SecretKey(context, entropy_), entropy_); });

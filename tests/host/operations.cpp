@@ -173,13 +173,13 @@ void test_seeded_keys(const std::shared_ptr<const Context> &context)
     const SeededKey public_key(context, seed, inputs.polynomials(1, all, n, Fill::random));
     Chain changed = chain;
     changed.plain_modulus = chain.plain_modulus ? 0 : 257;
-    EvaluationKeys others(std::make_shared<const Context>(changed));
+    EvaluationKeys others(std::make_shared<const Context>(Insecure{changed}));
     CHECK(is_refused([&] { keys.add_relinearization(public_key); }));
     CHECK(is_refused([&] { keys.add_galois(element, public_key); }));
     CHECK(is_refused([&] { keys.add_galois(2, seeded); }));
     CHECK(is_refused([&] { others.add_relinearization(seeded); }));
     CHECK(is_refused([&] { others.add_galois(element, seeded); }));
-    EvaluationKeys equal(std::make_shared<const Context>(chain, context->isa()));
+    EvaluationKeys equal(std::make_shared<const Context>(Insecure{chain}, context->isa()));
     equal.add_galois(element, seeded);
     check_same(rotate(pair, 1, equal).residues(), rotate(pair, 1, expanded).residues(),
                "keys of an equal context", chain.log2_n, context->isa());
@@ -219,11 +219,11 @@ void test_operations(unsigned log2_n)
 {
     Results pinned;
     for (const Chain &chain : chains(log2_n)) {
-        const auto portable = std::make_shared<const Context>(chain, "portable");
+        const auto portable = std::make_shared<const Context>(Insecure{chain}, "portable");
         std::vector<std::shared_ptr<const Context>> others;
         for (const arch::kernels *kernels : arch::usable_kernels()) {
             if (kernels != &arch::portable) {
-                others.push_back(std::make_shared<const Context>(chain, kernels->name));
+                others.push_back(std::make_shared<const Context>(Insecure{chain}, kernels->name));
             }
         }
         test_seeded_keys(others.empty() ? portable : others.front());

@@ -57,7 +57,7 @@ class Shared
 {
   public:
     Shared(std::uint32_t plain_modulus, const std::string &isa)
-        : context_(std::make_shared<const Context>(chain_of(plain_modulus), isa)),
+        : context_(std::make_shared<const Context>(Insecure{chain_of(plain_modulus)}, isa)),
           secret_(context_, entropy()), public_key_(make_public_key(secret_, entropy())), keys_(context_),
           rekey_(context_, make_rekey_key(secret_, secret_, entropy()).expanded()),
           plain_(plaintext(plain_modulus)), matrix_(matrix(plain_modulus)),

@@ -52,7 +52,7 @@ class Beside:
         p = self.parameters
         assert p.special_prime
         for isa in isas():
-            context = ev.Context(p.log2_n, list(p.data_primes), [p.special_prime], 1, isa=isa)
+            context = ev.Context(p.log2_n, list(p.data_primes), [p.special_prime], 1, isa=isa, insecure=True)
             keys = ev.EvaluationKeys(context)
             keys.add_relinearization(np.stack([part.residues for part in self.relin]))
             for element, key in self.galois.items():
@@ -197,7 +197,7 @@ class Hybrid:
 
     def contexts(self) -> Iterator[ev.Context]:
         for isa in isas():
-            yield ev.Context(10, self.data, self.special, self.digit, isa=isa)
+            yield ev.Context(10, self.data, self.special, self.digit, isa=isa, insecure=True)
 
     def phase(self, found: Words) -> list[int]:
         """c0 + c1 s + c2 s^2 modulo the first primes, centred."""
@@ -295,7 +295,7 @@ def test_products_are_exact_for_primes_of_every_size() -> None:
         a, b = (random.integers(low, moduli, (2, len(primes), N)) for _ in range(2))
         truth = a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[1] * b[1]
         for isa in isas():
-            context = ev.Context(10, primes, [], 1, isa=isa)
+            context = ev.Context(10, primes, [], 1, isa=isa, insecure=True)
             x, y = (ev.Ciphertext(context, c.astype(np.uint32), 2.0) for c in (a, b))
             found = ev.multiply(x, y).residues()
             assert all((found[i] == truth[i] % moduli[0]).all() for i in range(3)), isa
@@ -343,7 +343,7 @@ def test_extreme_residues_give_the_same_on_every_instruction_set(log2_n: int, fi
         key[:, :, m] = primes[m] - 1
     results = []
     for isa in isas():
-        context = ev.Context(log2_n, primes[:3], primes[3:], 1, isa=isa)
+        context = ev.Context(log2_n, primes[:3], primes[3:], 1, isa=isa, insecure=True)
         keys = ev.EvaluationKeys(context)
         keys.add_relinearization(key)
         a = ev.Ciphertext(context, residues, 2.0**30)
@@ -411,7 +411,7 @@ def test_slots_are_the_polynomial_at_powers_of_three(log2_scale: int) -> None:
 
 
 def test_fewer_values_leave_zeros() -> None:
-    context = ev.Context(10, primes_below(1 << 26, 2), [])
+    context = ev.Context(10, primes_below(1 << 26, 2), [], insecure=True)
     some = ev.Plaintext(context, np.array([1.5, -2 + 1j]), 2.0**30, 2).residues()
     padded = np.zeros(N // 2, complex)
     padded[:2] = 1.5, -2 + 1j
@@ -421,9 +421,43 @@ def test_fewer_values_leave_zeros() -> None:
 # --- refusals ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("log2_n", "bound"), [(10, 26), (11, 53), (12, 106), (13, 214), (14, 430), (15, 868)]
+)
+def test_a_chain_beyond_128_bit_security_is_refused_unless_it_is_called_insecure(
+    log2_n: int, bound: int
+) -> None:
+    most = bound // 25 + 2
+    small, large = (primes_below(1 << bits, most, 1 << log2_n) for bits in (26, 27))
+    large = [q for q in large if q not in small]
+
+    def chain(bits: int) -> list[int]:
+        """Primes whose product has so many bits."""
+        for count in range(bits // 27, bits // 25 + 2):
+            for fewer in range(count + 1):
+                primes = [*small[:fewer], *large[: count - fewer]]
+                if math.prod(primes).bit_length() == bits:
+                    return primes
+        raise AssertionError(f"no primes of {bits} bits")
+
+    for bits in (bound, bound + 1):
+        primes = chain(bits)
+        for special in ([], primes[-2:]):
+            data = primes[: len(primes) - len(special)]
+            if not data or len(data) > 32:
+                continue
+            if bits == bound:
+                assert ev.Context(log2_n, data, special, 2).n == 1 << log2_n
+                continue
+            said = rf"has {bits} bits, and 128-bit security .* allows {bound} at n = {1 << log2_n}: take"
+            with pytest.raises(EngineError, match=said):
+                ev.Context(log2_n, data, special, 2)
+            assert ev.Context(log2_n, data, special, 2, insecure=True).n == 1 << log2_n
+
+
 def test_operands_of_equal_contexts_go_together() -> None:
     primes = primes_below(1 << 26, 4)
-    one, other = (ev.Context(10, primes[:3], primes[3:]) for _ in range(2))
+    one, other = (ev.Context(10, primes[:3], primes[3:], insecure=True) for _ in range(2))
     residues = np.ones((2, 3, N), np.uint32)
     a, b = (ev.Ciphertext(context, residues, 2.0**20) for context in (one, other))
     assert (ev.add(a, b).residues() == 2).all()
@@ -434,15 +468,15 @@ def test_operands_of_equal_contexts_go_together() -> None:
     total.add(b)
     assert (total.total().residues() == residues).all()
     if len(isas()) > 1:
-        portable = ev.Context(10, primes[:3], primes[3:], isa="portable")
+        portable = ev.Context(10, primes[:3], primes[3:], isa="portable", insecure=True)
         with pytest.raises(EngineError, match="two contexts"):
             ev.add(a, ev.Ciphertext(portable, residues, 2.0**20))
 
 
 def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     primes = primes_below(1 << 26, 4)
-    context = ev.Context(10, primes[:3], primes[3:])
-    other = ev.Context(10, primes[2::-1], primes[3:])
+    context = ev.Context(10, primes[:3], primes[3:], insecure=True)
+    other = ev.Context(10, primes[2::-1], primes[3:], insecure=True)
     keys = ev.EvaluationKeys(context)
     residues = np.ones((2, 3, N), np.uint32)
     a = ev.Ciphertext(context, residues, 2.0**20)
@@ -451,11 +485,11 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     key = np.ones((3, 2, 4, N), np.uint32)
     one = np.ones(1, complex) * (N // 2)
     for call, words in {
-        "no prime": (lambda: ev.Context(10, [12289, 12291], []), "12291 is no prime"),
-        "twice": (lambda: ev.Context(10, [12289, 12289], []), "twice"),
-        "degree": (lambda: ev.Context(9, [12289], []), "log2_n from 10 to 15"),
-        "isa": (lambda: ev.Context(10, [12289], [], 1, isa="sse9"), "no sse9"),
-        "digits": (lambda: ev.Context(10, primes, [], 5), "digits of 1 to 4"),
+        "no prime": (lambda: ev.Context(10, [12289, 12291], [], insecure=True), "12291 is no prime"),
+        "twice": (lambda: ev.Context(10, [12289, 12289], [], insecure=True), "twice"),
+        "degree": (lambda: ev.Context(9, [12289], [], insecure=True), "log2_n from 10 to 15"),
+        "isa": (lambda: ev.Context(10, [12289], [], 1, isa="sse9", insecure=True), "no sse9"),
+        "digits": (lambda: ev.Context(10, primes, [], 5, insecure=True), "digits of 1 to 4"),
         "residue": (lambda: ev.Ciphertext(context, damaged, 2.0), "not below its prime"),
         "shape": (lambda: ev.Ciphertext(context, residues[:, :, :512], 2.0), "another shape"),
         "scale": (lambda: ev.Ciphertext(context, residues, 0.5), "at least 1"),
@@ -491,7 +525,7 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
 
 
 def test_a_chain_without_special_prime_adds_and_multiplies_alone() -> None:
-    context = ev.Context(10, primes_below(1 << 26, 2), [])
+    context = ev.Context(10, primes_below(1 << 26, 2), [], insecure=True)
     a = ev.Ciphertext(context, np.ones((2, 2, N), np.uint32), 2.0)
     assert (ev.add(a, a).residues() == 2).all()
     with pytest.raises(EngineError, match="no special prime"):

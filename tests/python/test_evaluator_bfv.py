@@ -51,7 +51,7 @@ class Beside:
         found = []
         for isa in isas():
             context = ev.Context(
-                p.log2_n, list(p.data_primes), [p.special_prime], plain_modulus=self.t, isa=isa
+                p.log2_n, list(p.data_primes), [p.special_prime], plain_modulus=self.t, isa=isa, insecure=True
             )
             keys = ev.EvaluationKeys(context)
             keys.add_relinearization(np.stack([part.residues for part in self.relin]))
@@ -207,7 +207,7 @@ def test_products_without_noise_are_the_products_modulo_t(log2_n: int, t: int) -
         truth[(i + j) % n] += sign * int(sparse[0, i]) * int(sparse[1, j])
     rows = []
     for isa in isas():
-        context = ev.Context(log2_n, primes, [], plain_modulus=t, isa=isa)
+        context = ev.Context(log2_n, primes, [], plain_modulus=t, isa=isa, insecure=True)
         zero = ev.Ciphertext(context, np.zeros((2, 6, n), dtype=np.uint32), 1.0)
         a, b = (ev.add_plain(zero, ev.Plaintext(context, row, ev.Places.coefficients, 6)) for row in sparse)
         rows.append(ev.multiply(a, b).coefficients())
@@ -222,16 +222,16 @@ def test_products_without_noise_are_the_products_modulo_t(log2_n: int, t: int) -
 
 def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     n, primes = 1024, primes_for(1024, 4, 2**27)
-    bfv = ev.Context(10, primes, [], plain_modulus=12289)
-    without_slots = ev.Context(10, primes, [], plain_modulus=1000)
-    ckks = ev.Context(10, primes, [])
+    bfv = ev.Context(10, primes, [], plain_modulus=12289, insecure=True)
+    without_slots = ev.Context(10, primes, [], plain_modulus=1000, insecure=True)
+    ckks = ev.Context(10, primes, [], insecure=True)
     zeros = np.zeros((2, 4, n), dtype=np.uint32)
     a = ev.Ciphertext(bfv, zeros, 1.0)
     integers = np.zeros(n, dtype=np.int64)
     refusals: dict[str, tuple[Callable[[], object], str]] = {
-        "t of 1": (lambda: ev.Context(10, primes, [], plain_modulus=1), "at least 2"),
+        "t of 1": (lambda: ev.Context(10, primes, [], plain_modulus=1, insecure=True), "at least 2"),
         "t of the chain": (
-            lambda: ev.Context(10, primes, [], plain_modulus=3 * primes[0] % 2**32),
+            lambda: ev.Context(10, primes, [], plain_modulus=3 * primes[0] % 2**32, insecure=True),
             "multiple of the chain's",
         ),
         "a scale": (lambda: ev.Ciphertext(bfv, zeros, 2.0), "BFV has none"),

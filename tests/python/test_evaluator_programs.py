@@ -62,7 +62,12 @@ class World:
         self.seal.generator.create_relin_keys(self.seal_relin)
         self.encoder = (sealapi.BatchEncoder if t else sealapi.CKKSEncoder)(self.seal.context)
         self.context = ev.Context(
-            parameters.log2_n, list(parameters.data_primes), list(parameters.special_primes), 1, t
+            parameters.log2_n,
+            list(parameters.data_primes),
+            list(parameters.special_primes),
+            1,
+            t,
+            insecure=True,
         )
         self.keys = ev.EvaluationKeys(self.context)
         galois = sb.read_galois_keys(self.seal.save(self.seal_galois), parameters, **self.options)

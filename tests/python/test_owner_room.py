@@ -28,7 +28,7 @@ SEED = bytes(range(32))
 
 def context_of(data: int, special: int = 0, digit: int = 1, isa: str = "", bits: int = 26) -> ev.Context:
     primes = primes_below(1 << bits, data + special)
-    return ev.Context(10, primes[:data], primes[data:], digit, isa=isa)
+    return ev.Context(10, primes[:data], primes[data:], digit, isa=isa, insecure=True)
 
 
 def ternary(seed: int = 1, n: int = N) -> NDArray[np.int8]:
@@ -75,7 +75,9 @@ def test_the_first_public_key_of_a_seed_is_the_c_librarys(parameters: ParameterS
     digits = np.frombuffer(packed, np.uint8)[:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3
     coefficients = digits.reshape(-1).astype(np.int8) - np.int8(1)
     for isa in isas():
-        context = ev.Context(parameters.log2_n, list(parameters.data_primes), special, 1, isa=isa)
+        context = ev.Context(
+            parameters.log2_n, list(parameters.data_primes), special, 1, isa=isa, insecure=True
+        )
         secret = _owner.SecretKey(context, coefficients)
         assert (secret.coefficients() == coefficients).all()
         found = _owner.make_public_key(secret, _owner.Entropy(seed)).expanded()
@@ -86,7 +88,7 @@ def test_the_first_public_key_of_a_seed_is_the_c_librarys(parameters: ParameterS
 
 
 def test_a_secret_key_is_uniform_ternary_and_new_each_time() -> None:
-    context = ev.Context(15, primes_below(1 << 26, 1, 1 << 15), [])
+    context = ev.Context(15, primes_below(1 << 26, 1, 1 << 15), [], insecure=True)
     entropy = _owner.Entropy(SEED)
     first, second = (_owner.SecretKey.generate(context, entropy).coefficients() for _ in range(2))
     for coefficients in (first, second):
@@ -126,7 +128,7 @@ def test_keys_hide_their_targets_in_noise_that_none_shares(data: int, special: i
     seeds = set()
     expected: dict[str, Words] = {}
     for isa in isas():
-        context = ev.Context(10, primes[:data], primes[data:], digit, isa=isa)
+        context = ev.Context(10, primes[:data], primes[data:], digit, isa=isa, insecure=True)
         secret, device = _owner.SecretKey(context, own), _owner.SecretKey(context, other)
         entropy = _owner.Entropy(SEED)
         keys = {
@@ -173,7 +175,7 @@ def automorphism_free_square(s: NDArray[np.int8]) -> NDArray[np.int64]:
 
 def test_expansion_is_uniform() -> None:
     q = primes_below(1 << 26, 1)[0]
-    context = ev.Context(10, primes_below(1 << 26, 32), [], 2)
+    context = ev.Context(10, primes_below(1 << 26, 32), [], 2, insecure=True)
     key = _owner.make_public_key(_owner.SecretKey(context, ternary()), _owner.Entropy(SEED)).expanded()
     rows = key[0].reshape(-1) / q
     assert abs(rows.mean() - 0.5) < 6 / math.sqrt(12 * rows.size)
@@ -199,7 +201,7 @@ def test_decryption_joins_residues_exactly(count: int, components: int) -> None:
     x[20 : 20 + len(weights)] = weights
     s = ternary()
     for isa in isas():
-        context = ev.Context(10, primes, [], 2, isa=isa)
+        context = ev.Context(10, primes, [], 2, isa=isa, insecure=True)
         secret = _owner.SecretKey(context, s)
         ciphertext = with_phase(context, primes[:count], x, s, components)
         assert joined(_owner.decrypt_digits(ciphertext, secret), primes) == x
@@ -225,7 +227,7 @@ def test_slots_are_divided_by_the_scale() -> None:
 def test_values_are_refused_from_a_quarter_of_the_modulus_on(count: int) -> None:
     """All slots of a constant are equal; those of c X^(n/2) are c i."""
     primes = primes_below(1 << 26, 32)
-    context, s = ev.Context(10, primes, [], 2), ternary()
+    context, s = ev.Context(10, primes, [], 2, insecure=True), ternary()
     secret = _owner.SecretKey(context, s)
     quarter = math.prod(primes[:count]) // 4
     for place in (0, N // 2):
@@ -281,7 +283,7 @@ def test_bfv_decrypts_exactly_while_there_is_room(count: int, t: int) -> None:
     assert expected == message
     s = ternary()
     for isa in isas():
-        context = ev.Context(10, primes, [], 2, isa=isa)
+        context = ev.Context(10, primes, [], 2, isa=isa, insecure=True)
         ciphertext = with_phase(context, primes[:count], x, s, 3)
         assert _owner.decrypt_bfv(ciphertext, _owner.SecretKey(context, s), t).tolist() == message
 
@@ -289,7 +291,7 @@ def test_bfv_decrypts_exactly_while_there_is_room(count: int, t: int) -> None:
 def test_bfv_noise_is_refused_where_it_may_be_wrong() -> None:
     primes = primes_below(1 << 26, 3)
     modulus, t, s = math.prod(primes), 65537, ternary()
-    context = ev.Context(10, primes, [], 2)
+    context = ev.Context(10, primes, [], 2, insecure=True)
     secret = _owner.SecretKey(context, s)
 
     def decrypt(sixteenths: float, others: float = 0) -> NDArray[np.uint32]:
@@ -311,7 +313,7 @@ def test_bfv_noise_is_told_by_its_deviation_where_its_largest_leaves_less_than_a
 ) -> None:
     primes = primes_below(1 << 26, 2)
     modulus, t, s = math.prod(primes), 2, ternary()
-    context = ev.Context(10, primes, [])
+    context = ev.Context(10, primes, [], insecure=True)
     noise = np.random.default_rng(1).normal(0, modulus / 2 / deviations, N)
     x = [int(e / t) for e in np.clip(noise, -modulus / 2, modulus / 2)]
     ciphertext, secret = with_phase(context, primes, x, s), _owner.SecretKey(context, s)
@@ -333,7 +335,7 @@ def test_encryptions_have_the_noise_that_theory_says() -> None:
     primes = primes_below(1 << 26, 5)
     results: list[list[Words]] = []
     for isa in isas():
-        context = ev.Context(10, primes[:4], primes[4:], 1, isa=isa)
+        context = ev.Context(10, primes[:4], primes[4:], 1, isa=isa, insecure=True)
         entropy = _owner.Entropy(SEED)
         s = ternary()
         secret = _owner.SecretKey(context, s)
@@ -364,7 +366,7 @@ def test_encryptions_have_the_noise_that_theory_says() -> None:
 def test_an_encryption_draws_its_mask_and_both_its_noises_apart() -> None:
     """Under the public key (2^13, 2^13), ciphertexts are 2^13 u + e, at each prime."""
     primes = primes_below(1 << 26, 2)
-    context = ev.Context(10, primes, [])
+    context = ev.Context(10, primes, [], insecure=True)
     key = _owner.PublicKey(context, np.full((2, 2, N), 1 << 13, np.uint32))
     plain = ev.Plaintext(context, np.zeros(1, complex), 1.0, 2)
     found = _owner.encrypt(plain, key, _owner.Entropy(SEED)).residues().astype(np.int64)
@@ -388,7 +390,7 @@ def test_switching_with_own_keys_adds_the_noise_that_theory_says(data: int, spec
     """The noise has variance n sigma^2 / 12 times the digits' (Q_j / P)^2, centred and uniform, and what
     rounding the division by P leaves, 1/12 (1 + |s|^2)."""
     primes = primes_below(1 << 25, data + special)
-    context = ev.Context(10, primes[:data], primes[data:], digit)
+    context = ev.Context(10, primes[:data], primes[data:], digit, insecure=True)
     entropy, own, other = _owner.Entropy(SEED), ternary(1), ternary(2)
     secret, device = _owner.SecretKey(context, own), _owner.SecretKey(context, other)
     keys = ev.EvaluationKeys(context)
@@ -423,7 +425,7 @@ def test_switching_with_own_keys_adds_the_noise_that_theory_says(data: int, spec
 def test_every_degree_computes_from_keys_to_values(log2_n: int, data: int, special: int, digit: int) -> None:
     n = 1 << log2_n
     primes = primes_below(1 << 26, data + special, n)
-    context = ev.Context(log2_n, primes[:data], primes[data:], digit)
+    context = ev.Context(log2_n, primes[:data], primes[data:], digit, insecure=True)
     entropy = _owner.Entropy(os.urandom(32))
     secret = _owner.SecretKey.generate(context, entropy)
     public = _owner.PublicKey.from_seeded(_owner.make_public_key(secret, entropy))
@@ -455,7 +457,7 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     context, secret = small()
     alone = context_of(2)
     primes = primes_below(1 << 26, 3)
-    other = ev.Context(10, [primes[0], primes[2]], [primes[1]])
+    other = ev.Context(10, [primes[0], primes[2]], [primes[1]], insecure=True)
     foreign, entropy = _owner.SecretKey(other, ternary()), _owner.Entropy(SEED)
     without = _owner.SecretKey(alone, ternary())
     plain = ev.Plaintext(context, np.ones(1, complex), 2.0**20, 2)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <span>
 #include <string>
@@ -67,6 +69,40 @@ void check_chain(const Chain &chain)
     // A sum of products of digits and keys, and of the correction, is below 2^32 q.
     if (chain.data.size() / chain.digit_primes > 30) {
         throw Error("Key switching takes 30 digits at most: give larger digits (digit_primes).");
+    }
+}
+
+// log2 of the most that the product of all primes may be, by log2_n from 10 on: ePrint 2024/463, for
+// classical attackers and a ternary secret.
+constexpr std::array<unsigned, 6> log2_bounds{26, 53, 106, 214, 430, 868};
+
+// Bits of the product, exactly. It is odd, so it is at most 2^bound if it has no more bits than the bound.
+std::size_t bits_of_product(std::span<const Modulus> moduli)
+{
+    std::vector<std::uint32_t> product{1};
+    for (const Modulus &modulus : moduli) {
+        std::uint64_t carry = 0;
+        for (std::uint32_t &word : product) {
+            carry += std::uint64_t{word} * modulus.q();
+            word = static_cast<std::uint32_t>(carry);
+            carry >>= 32;
+        }
+        if (carry != 0) {
+            product.push_back(static_cast<std::uint32_t>(carry));
+        }
+    }
+    return 32 * (product.size() - 1) + static_cast<std::size_t>(std::bit_width(product.back()));
+}
+
+void check_secure(const Context::Tables &t)
+{
+    const unsigned bound = log2_bounds[t.chain.log2_n - 10];
+    const std::size_t bits = bits_of_product(t.moduli);
+    if (bits > bound) {
+        throw Error("The product of the chain's primes has " + std::to_string(bits) +
+                    " bits, and 128-bit security by the guidelines of 2024 allows " + std::to_string(bound) +
+                    " at n = " + std::to_string(t.n()) +
+                    ": take fewer or smaller primes, or a larger n (Insecure takes any chain, for tests).");
     }
 }
 
@@ -167,7 +203,13 @@ double Context::Tables::log2_modulus(unsigned primes) const
 
 Context::Context(Chain chain, const std::string &isa) : tables_(make_tables(std::move(chain), isa))
 {
+    check_secure(*tables_);
 }
+
+Context::Context(Insecure given, const std::string &isa) : tables_(make_tables(std::move(given.chain), isa))
+{
+}
+
 Context::~Context() = default;
 
 const Chain &Context::chain() const
