@@ -44,6 +44,22 @@ SAMPLE = $(if $(ALL),,--sample)
 QEMU_TESTS = $(if $(ALL),test-qemu,test-qemu-m4 test-qemu-riscv32)
 PYTEST = .venv/bin/python -m pytest -n 2 $(if $(ALL),,-m "not slow")
 
+# One file or two for each room of the package: the contracts that other files stand on.
+QUICK_PYTHON = $(addprefix tests/python/test_,$(addsuffix .py,api arguments ciphertext parameters labels \
+    seal_bytes adapter framing golden evaluator_class bounds compact_keys cli_steps)) \
+    $(addprefix tests/gateway/test_,$(addsuffix .py,idempotency migrations openapi))
+QUICK_RTL = test_arithmetic.py test_client_shake.py test_core_file.py test_figures.py
+
+## what a change of Python, C or RTL needs before it is committed: lint and the nearest tests, in 3 minutes
+quick: lint
+	cmake --preset release >/dev/null
+	cmake --build --preset release -- --quiet
+	ctest --preset release --output-on-failure --parallel 2
+	$(PYTEST) $(QUICK_PYTHON)
+	$(if $(wildcard build/rtl-venv/bin/python),\
+	    $(MAKE) --no-print-directory -C rtl quick QUICK="$(QUICK_RTL)",\
+	    @echo "The hardware is left out: make setup-rtl installs its tools.")
+
 ## formatting and static checks of C, Python and shell
 lint: setup-test
 	tools/lint.sh

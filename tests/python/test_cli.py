@@ -9,12 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
+import typer
 from ciphermote import __version__, cli
 from ciphermote.cli import app
 from ciphermote.evaluate.linear_model import LinearModel
@@ -255,7 +257,7 @@ def test_a_command_replaces_files_of_its_own_kind_alone(house: Path, tmp_path: P
         ["adapt", house / "public", frames, "--ledger", tmp_path / "readings.ledger", "-o"],
         ["infer", "--feature-bound", 16, house / "public", model, reading, "-o"],
         ["params", "--n", 4096, "--bits", "25,26,27", "--header"],
-        ["params", "--n", 4096, "--bits", "25,26,27", "--json"],
+        ["params", "--n", 4096, "--bits", "25,26,27", "--output"],
         ["provision", house / "keys", "--force", "-o"],
     ]
     before = contents(tmp_path) | contents(house)
@@ -333,7 +335,7 @@ def test_a_secret_key_of_seal_is_imported(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_set_of_ones_own_is_made_and_used(tmp_path: Path, run: Run) -> None:
-    files = ["--header", tmp_path / "own.h", "--json", tmp_path / "own.json"]
+    files = ["--header", tmp_path / "own.h", "--output", tmp_path / "own.json"]
     assert "own_set" in run("params", "--n", 4096, "--bits", "25,26,27", "--name", "own_set", *files)
     assert "const cm_params own_set" in (tmp_path / "own.h").read_text()
     run("keygen", tmp_path / "keys", "--params", tmp_path / "own.json")
@@ -348,7 +350,7 @@ def test_a_set_that_c_cannot_name_is_refused(tmp_path: Path, run: Run) -> None:
     own = ["params", "--n", 4096, "--bits", "25,26,27", "--header", tmp_path / "own.h"]
     assert "'if' cannot stand in C, for it is a keyword" in run(*own, "--name", "if", code=1)
     assert not (tmp_path / "own.h").exists()
-    run(*own[:-2], "--name", "mine", "--json", tmp_path / "own.json")
+    run(*own[:-2], "--name", "mine", "--output", tmp_path / "own.json")
     text = (tmp_path / "own.json").read_text().replace('"mine"', '"while"')
     (tmp_path / "own.json").write_text(text)
     assert "'while' cannot stand in C" in run("inspect", tmp_path / "own.json", code=1)
@@ -661,3 +663,25 @@ def test_the_places_of_integers_say_nothing_of_real_numbers(house: Path, tmp_pat
     frames.write_bytes(sensor.symmetric(FEATURES[0]))
     run("adapt", house / "keys", frames, "-o", ciphertext, "--ledger", tmp_path / "ledger")
     assert "is of CKKS" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
+
+
+def tables_of(command: click.Command, path: str = "ciphermote") -> Iterator[tuple[str, click.Command]]:
+    """Every command below this one."""
+    commands = getattr(command, "commands", None)
+    if commands:
+        for name, each in commands.items():
+            yield from tables_of(each, f"{path} {name}")
+    else:
+        yield path, command
+
+
+def test_json_is_a_flag_and_means_one_thing() -> None:
+    texts = set()
+    for path, command in tables_of(typer.main.get_command(app)):
+        for option in command.params:
+            if "--json" in option.opts:
+                assert option.is_flag, path
+                texts.add(option.help)
+        if path.endswith((" list", " inspect", " decrypt", " params", " watch")):
+            assert any("--json" in option.opts for option in command.params), f"{path} prints no JSON"
+    assert len(texts) == 1, texts

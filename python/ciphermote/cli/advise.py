@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ciphermote.base.errors import ParameterError
-from ciphermote.cli.console import add_row, say
+from ciphermote.cli.console import print_rows, say
 from ciphermote.cli.options import KeyKind
 from ciphermote.parameters.adviser import Advice, Computation
 from ciphermote.parameters.adviser import advise as advise_real
@@ -206,14 +204,11 @@ def _print_exact(advice: ExactAdvice) -> None:
 
 
 def _print(rows: Sequence[tuple[str, str]], advice: Advice | ExactAdvice) -> None:
-    table = Table("field", "value", show_header=False)
     sizes = (
         ("bytes per reading on the wire", f"{advice.frame_bytes:,}"),
         ("bytes of arena on a device", f"{advice.arena_bytes:,}, without a preset"),
     )
-    for name, value in (*rows, *sizes):
-        add_row(table, name, value)
-    Console().print(table)
+    print_rows((*rows, *sizes))
     for sentence in advice.explanation:
         say(f"- {sentence}")
 

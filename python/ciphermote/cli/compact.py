@@ -20,6 +20,7 @@ from ciphermote.base.files import MOST_FRAMES_BYTES, lock
 from ciphermote.base.words import count_of
 from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import FileKind, check_target, read, write
+from ciphermote.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
@@ -311,7 +312,7 @@ def decrypt(
             "window, weight], ...]. A sum of others is refused."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Decrypt a sum: the owner's step.
 

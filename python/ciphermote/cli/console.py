@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -52,6 +54,34 @@ def fail(sentence: str) -> None:
 
 def add_row(table: Table, *cells: str) -> None:
     table.add_row(*map(plain, cells))
+
+
+def print_items(
+    items: Iterable[Any],
+    fields: Callable[[Any], object],
+    columns: Mapping[str, Callable[[Any], str]],
+    *,
+    as_json: bool,
+) -> None:
+    """A list: a table of these columns, or JSON as the gateway's lists have it, each item as fields says."""
+    if as_json:
+        typer.echo(json.dumps({"items": [fields(item) for item in items], "next": None}))
+        return
+    table = Table(*columns)
+    for item in items:
+        add_row(table, *(column(item) for column in columns.values()))
+    Console().print(table)
+
+
+def print_rows(rows: Iterable[tuple[str, str]], *, as_json: bool = False) -> None:
+    """Names and values: a table of two columns, or JSON of {"field", "value"}."""
+    if as_json:
+        typer.echo(json.dumps({"items": [{"field": name, "value": value} for name, value in rows]}))
+        return
+    table = Table("field", "value", show_header=False)
+    for name, value in rows:
+        add_row(table, name, value)
+    Console().print(table)
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from ciphermote.cli.files import read_ciphertext
 from ciphermote.cli.options import (
     BareOption,
     IntegerPlaces,
+    JsonOption,
     KeysArgument,
     ModulusOption,
     SignedOption,
@@ -47,7 +48,7 @@ def decrypt(
         Path | None,
         typer.Option(help="Show the scores of this model's classes; `infer` was given it."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
     plain_modulus: ModulusOption = 0,
     places: Annotated[
         IntegerPlaces | None,

@@ -43,7 +43,7 @@ def parameter_set(name: str) -> ParameterSet:
     try:
         fields = json_text.parse(read(Path(name)))
     except ValueError:
-        raise KeyFileError(f"{name} is not JSON: write it with `ciphermote params --json`.") from None
+        raise KeyFileError(f"{name} is not JSON: write it with `ciphermote params -o`.") from None
     return parameters_from_dict(fields, name)
 
 

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ciphermote.base.errors import about
-from ciphermote.cli.console import add_row
+from ciphermote.cli.console import print_rows
 from ciphermote.cli.files import parameter_set
-from ciphermote.cli.options import SetOption
+from ciphermote.cli.options import JsonOption, SetOption
 
 
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a directory of keys.")],
     params: SetOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Describe a file: keys, frames, a provisioning blob or header, a model, a fleet's file, a SEAL object.
 
@@ -34,7 +33,4 @@ def inspect(
     parameters = parameter_set(params) if params else None
     with about(path):
         rows = describe(path, parameters)
-    table = Table("field", "value", show_header=False)
-    for name, value in rows:
-        add_row(table, name, value)
-    Console().print(table)
+    print_rows(rows, as_json=as_json)

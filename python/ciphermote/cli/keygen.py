@@ -33,7 +33,7 @@ def keygen(
         str | None,
         typer.Option(
             "--params",
-            help="A built-in set's name, or a .json file from `ciphermote params --json` (default: "
+            help="A built-in set's name, or a .json file from `ciphermote params -o` (default: "
             f"{DEFAULT_SET}, or a larger one if --largest and --summed need it).",
         ),
     ] = None,

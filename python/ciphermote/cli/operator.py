@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,8 +18,9 @@ from rich.table import Table
 from ciphermote.base.errors import Error, KeyFileError, ParameterError
 from ciphermote.base.number_text import is_natural
 from ciphermote.base.words import how_to_install
-from ciphermote.cli.console import add_row, say
+from ciphermote.cli.console import add_row, print_items, say
 from ciphermote.cli.files import FileKind, check_target, read, write
+from ciphermote.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from ciphermote.gateway.operator_client import OperatorClient
@@ -82,7 +82,6 @@ TokenArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The token's id, as listed: the middle part of the token.")
 ]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", min=0, help="Its number, as listed.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the gateway's answer as JSON.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Delete without asking.")]
 TokenFileOption = Annotated[
     Path,
@@ -160,14 +159,7 @@ def _show(answer: Answer, *, as_json: bool, sentence: str) -> None:
 
 def _list(items: Iterable[Answer], *, as_json: bool, columns: dict[str, Callable[[Any], str]]) -> None:
     """All items: as JSON, or a table of these columns."""
-    if as_json:
-        found = [item.model_dump(mode="json") for item in items]
-        typer.echo(json.dumps({"items": found, "next": None}))
-        return
-    table = Table(*columns)
-    for item in items:
-        add_row(table, *(column(item) for column in columns.values()))
-    Console().print(table)
+    print_items(items, lambda item: item.model_dump(mode="json"), columns, as_json=as_json)
 
 
 def _time(seconds: float | None, none: str = "") -> str:

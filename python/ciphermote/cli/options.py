@@ -24,7 +24,7 @@ KeysArgument = Annotated[
 SetOption = Annotated[
     str | None,
     typer.Option(
-        "--params", help="A parameter set: a built-in name, or a .json file from `ciphermote params --json`."
+        "--params", help="A parameter set: a built-in name, or a .json file from `ciphermote params -o`."
     ),
 ]
 BareOption = Annotated[
@@ -66,6 +66,7 @@ ModelKeysOption = Annotated[
         help="Make the rotation keys that this model needs (`ciphermote infer --help` shows a model).",
     ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text and tables.")]
 RotationsOption = Annotated[
     str,
     typer.Option(

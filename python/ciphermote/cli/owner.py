@@ -8,7 +8,7 @@ import io
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
@@ -23,15 +23,15 @@ from rich.table import Table
 from ciphermote.base import json_text, number_text
 from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
 from ciphermote.base.words import count_of, how_to_install
-from ciphermote.cli.console import add_row, note, plain, progress_bar, say
+from ciphermote.cli.console import add_row, note, plain, print_items, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
-from ciphermote.cli.options import IntegerPlaces, SignedOption, numbers, places_of
+from ciphermote.cli.options import IntegerPlaces, JsonOption, SignedOption, numbers, places_of
 from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
     from ciphermote.fleet.reading import Reading
-    from ciphermote.rest.answers import LeftOut, Progress
+    from ciphermote.rest.answers import Answer, DeviceView, LeftOut, Progress
 
 _RATE_SECONDS = 10.0
 _RETRY_SECONDS = 2.0
@@ -315,11 +315,11 @@ def watch(
     keys: KeysArgument,
     fleet: FleetOption = None,
     once: Annotated[bool, typer.Option("--once", help="Print how it is now, and end.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line each time.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show how far a fleet is, as it goes on: devices, windows, jobs. Ends on Ctrl-C.
 
-    **In:** keys that are attached. **Out:** numbers that the gateway counts.
+    **In:** keys that are attached. **Out:** numbers that the gateway counts; with --json a line each time.
 
     Example:
 
@@ -384,7 +384,7 @@ def _progress_table(found: Progress, rate: float | None) -> Table:
 
 
 @device.command(name="list")
-def list_devices(keys: KeysArgument, fleet: FleetOption = None) -> None:
+def list_devices(keys: KeysArgument, fleet: FleetOption = None, as_json: JsonOption = False) -> None:
     """List the fleet's devices.
 
     **In:** keys that are attached. **Out:** a table, as the gateway has it.
@@ -398,14 +398,29 @@ def list_devices(keys: KeysArgument, fleet: FleetOption = None) -> None:
 
     with attachment.client() as client:
         found = list(client.devices(attachment.fleet))
-    table = Table("device", "epoch", "state", "windows", "heard last, local time")
-    for each in found:
-        last = "nothing yet" if each.last_seen is None else time_text(each.last_seen)
-        state: str = each.state
-        if each.excluded and state != "quarantined":
-            state += ", quarantined"
-        add_row(table, str(each.number), str(each.epoch), state, f"{each.windows:,}", last)
-    Console().print(table)
+
+    def state(each: DeviceView) -> str:
+        return f"{each.state}, quarantined" if each.excluded and each.state != "quarantined" else each.state
+
+    _print_answers(
+        found,
+        {
+            "device": lambda each: str(each.number),
+            "epoch": lambda each: str(each.epoch),
+            "state": state,
+            "windows": lambda each: f"{each.windows:,}",
+            "heard last, local time": lambda each: (
+                "nothing yet" if each.last_seen is None else time_text(each.last_seen)
+            ),
+        },
+        as_json=as_json,
+    )
+
+
+def _print_answers(
+    found: Iterable[Answer], columns: Mapping[str, Callable[[Any], str]], *, as_json: bool
+) -> None:
+    print_items(found, lambda each: each.model_dump(mode="json"), columns, as_json=as_json)
 
 
 @device.command()
@@ -548,7 +563,7 @@ def compute(
 
 
 @job.command(name="list")
-def list_jobs(keys: KeysArgument, fleet: FleetOption = None) -> None:
+def list_jobs(keys: KeysArgument, fleet: FleetOption = None, as_json: JsonOption = False) -> None:
     """List the fleet's computations.
 
     **In:** keys that are attached. **Out:** a table, with the reason where one failed.
@@ -562,13 +577,19 @@ def list_jobs(keys: KeysArgument, fleet: FleetOption = None) -> None:
 
     with attachment.client() as client:
         found = list(client.jobs(attachment.fleet))
-    table = Table("job", "stream", "kind", "interval, local time", "state", "windows", "")
-    for each in found:
-        interval = interval_text(each.begins, each.ends)
-        windows = f"{each.done:,} of {each.total:,}"
-        of = str(each.id), each.stream or "", each.kind, interval, each.state, windows, each.error or ""
-        add_row(table, *of)
-    Console().print(table)
+    _print_answers(
+        found,
+        {
+            "job": lambda each: str(each.id),
+            "stream": lambda each: each.stream or "",
+            "kind": lambda each: each.kind,
+            "interval, local time": lambda each: interval_text(each.begins, each.ends),
+            "state": lambda each: each.state,
+            "windows": lambda each: f"{each.done:,} of {each.total:,}",
+            "": lambda each: each.error or "",
+        },
+        as_json=as_json,
+    )
 
 
 @job.command()
@@ -671,7 +692,7 @@ def add(
 
 
 @stream.command(name="list")
-def list_streams(keys: KeysArgument, fleet: FleetOption = None) -> None:
+def list_streams(keys: KeysArgument, fleet: FleetOption = None, as_json: JsonOption = False) -> None:
     """List the fleet's streams.
 
     **In:** keys that are attached. **Out:** a table.
@@ -685,13 +706,18 @@ def list_streams(keys: KeysArgument, fleet: FleetOption = None) -> None:
 
     with attachment.client() as client:
         found = client.streams(attachment.fleet)
-    table = Table("stream", "kind", "every, s", "span, s", "grace, s", "computed to, local time")
-    for each in found:
-        spec = each.spec
-        span = spec.span or spec.every
-        times = (f"{spec.every:g}", f"{span:g}", f"{spec.grace:g}")
-        add_row(table, each.name, spec.job.kind, *times, time_text(each.next))
-    Console().print(table)
+    _print_answers(
+        found,
+        {
+            "stream": lambda each: each.name,
+            "kind": lambda each: each.spec.job.kind,
+            "every, s": lambda each: f"{each.spec.every:g}",
+            "span, s": lambda each: f"{each.spec.span or each.spec.every:g}",
+            "grace, s": lambda each: f"{each.spec.grace:g}",
+            "computed to, local time": lambda each: time_text(each.next),
+        },
+        as_json=as_json,
+    )
 
 
 @stream.command()
@@ -835,7 +861,7 @@ def decrypt(
     count: Annotated[
         int, typer.Option(min=0, help="Full fleets: how many slots to show, from the first on (0: all).")
     ] = 8,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
     to_csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a file too.")
     ] = None,

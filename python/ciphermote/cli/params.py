@@ -16,7 +16,7 @@ from ciphermote.base import json_text
 from ciphermote.base.errors import Error, ParameterError
 from ciphermote.cli.console import add_row
 from ciphermote.cli.files import FileKind, check_target, write
-from ciphermote.cli.options import numbers
+from ciphermote.cli.options import JsonOption, numbers
 from ciphermote.parameters import (
     BUILTIN,
     EVALUATOR_SETS,
@@ -57,9 +57,11 @@ def params(
         typer.Option(help="The security table it must meet: 2024 (default), or 2018 for older sets."),
     ] = None,
     header: Annotated[Path | None, typer.Option(help="Write a C header that defines it.")] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write a .json file, for --params of other commands.")
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a .json file, for --params of other commands."),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List the parameter sets, or make and check one of your own.
 
@@ -68,15 +70,15 @@ def params(
 
     Example:
 
-        ciphermote params --n 4096 --bits 25,26,27 --header own.h --json own.json
+        ciphermote params --n 4096 --bits 25,26,27 --header own.h -o own.json
     """
     if n is None:
-        if bits or primes or header or json_file or name is not None or standard is not None:
+        if bits or primes or header or output or name is not None or standard is not None:
             raise ParameterError(
                 "Without --n the built-in sets are listed, and no other option applies: a set of your own "
                 "begins with its ring degree, --n 1024, 2048, 4096, 8192 or 16384."
             )
-        _print_sets((*BUILTIN, *EVALUATOR_SETS))
+        _print_sets((*BUILTIN, *EVALUATOR_SETS), as_json=as_json)
         return
     if bool(bits) == bool(primes):
         raise ParameterError(
@@ -90,17 +92,20 @@ def params(
     wanted: list[tuple[Path, bytes, FileKind]] = []
     if header is not None:
         wanted.append((header, c_header(own).encode(), _SET_HEADER))
-    if json_file is not None:
+    if output is not None:
         text = json.dumps(parameters_to_dict(own), indent=2) + "\n"
-        wanted.append((json_file, text.encode(), _SET_JSON))
+        wanted.append((output, text.encode(), _SET_JSON))
     for path, _, kind in wanted:
         check_target(path, kind)
-    _print_sets([own])
+    _print_sets([own], as_json=as_json)
     for path, content, kind in wanted:
         write(path, content, kind)
 
 
-def _print_sets(sets: Sequence[ParameterSet]) -> None:
+def _print_sets(sets: Sequence[ParameterSet], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"items": [parameters_to_dict(p) for p in sets], "next": None}))
+        return
     table = Table(
         Column("name", no_wrap=True, min_width=max(len(p.name) for p in sets)),
         "n",

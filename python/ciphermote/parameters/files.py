@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets as JSON: the files of `ciphermote params --json`, and a part of manifests."""
+"""Parameter sets as JSON: the files of `ciphermote params -o`, and a part of manifests."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
 def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
     """The set again, validated anew. KeyFileError if fields are none; ParameterError if it is weak."""
     if not isinstance(fields, Mapping) or fields.get("format") != _PARAMETERS_FORMAT:
-        raise KeyFileError(
-            f"{where} does not hold a parameter set: write one with `ciphermote params --json`."
-        )
+        raise KeyFileError(f"{where} does not hold a parameter set: write one with `ciphermote params -o`.")
     name, n, primes, standard = (fields.get(key) for key in ("name", "n", "primes", "standard"))
     further, digit_primes = fields.get("further_special", []), fields.get("digit_primes", 1)
     key_switching = fields.get("key_switching", True)
@@ -50,6 +48,6 @@ def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
     ):
         raise KeyFileError(
             f"{where} lacks the name, n, primes or standard of a parameter set, or one is of another type: "
-            "write it with `ciphermote params --json`."
+            "write it with `ciphermote params -o`."
         )
     return ParameterSet(name, n, tuple(primes), standard, tuple(further), digit_primes, key_switching)
