@@ -2,6 +2,8 @@
 /* Encryptions by the client engine: it is given the values, and its frames are handed on as they come. */
 #include <string.h>
 
+#include "ciphermote/bfv.h"
+#include "ciphermote/ckks.h"
 #include "client_driver.h"
 #include "common/bytes.h"
 #include "common/wipe.h"

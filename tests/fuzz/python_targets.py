@@ -135,7 +135,7 @@ def read_stream(data: bytes) -> None:
         assert reader.bytes_kept < 4000 and len(reader._open) <= 2
         assert received.fault is None or isinstance(received.fault, FrameError)
         for found in received.sets:
-            sb.read_ciphertext(found.to_seal(), SMALL, **(BFV if data[0] & 1 else CKKS))
+            sb.read_ciphertext(found.to_seal(), SMALL, scheme=INTEGERS if data[0] & 1 else CKKS)
     reader.finish()
     assert delivered + reader.bytes_dropped <= len(stream)
 
@@ -157,9 +157,9 @@ def read_public_key_frames(data: bytes) -> None:
 
 READERS = (
     (sb.read_ciphertext, sb.write_ciphertext, SMALL, CKKS),
-    (sb.read_ciphertext, sb.write_ciphertext, SMALL, BFV),
+    (sb.read_ciphertext, sb.write_ciphertext, SMALL, INTEGERS),
     (sb.read_public_key, sb.write_public_key, SMALL, CKKS),
-    (sb.read_plaintext, sb.write_plaintext, SMALL, BFV),
+    (sb.read_plaintext, sb.write_plaintext, SMALL, INTEGERS),
     (sb.read_secret_key, sb.write_secret_key, SMALL, CKKS),
     (sb.read_relin_keys, sb.write_relin_keys, SWITCHING, CKKS),
     (sb.read_galois_keys, sb.write_galois_keys, SWITCHING, CKKS),
@@ -183,11 +183,11 @@ def read_object(data: bytes) -> None:
         return
     read, write, parms, scheme = READERS[data[0] % 8]
     try:
-        found = read(content, parms, **scheme)
+        found = read(content, parms, scheme=scheme)
     except FrameError:
         return
     again = write(found)
-    assert write(read(again, parms, **scheme)) == again
+    assert write(read(again, parms, scheme=scheme)) == again
 
 
 def ramp(parms: ParameterSet, rows: int, primes: int) -> np.ndarray:
@@ -199,7 +199,7 @@ def ramp(parms: ParameterSet, rows: int, primes: int) -> np.ndarray:
 def first_objects() -> Inputs:
     seed = (sb.SeedType.SHAKE256, bytes(range(64)))
     ciphertext = sb.SealCiphertext(SMALL, 1, True, 2.0**20, ramp(SMALL, 1, 1), seed)
-    bfv = sb.SealCiphertext(SMALL, 1, False, 1.0, ramp(SMALL, 2, 1), None, BFV(PLAIN_MODULUS))
+    bfv = sb.SealCiphertext(SMALL, 1, False, 1.0, ramp(SMALL, 2, 1), None, INTEGERS)
     public = sb.SealCiphertext(SMALL, 1, True, 1.0, ramp(SMALL, 1, 1), seed)
     plain = sb.SealPlaintext(SMALL, 0, 1.0, np.arange(20, dtype=np.uint64), INTEGERS)
     key = (sb.SealCiphertext(SWITCHING, 2, True, 1.0, ramp(SWITCHING, 1, 2), seed),)

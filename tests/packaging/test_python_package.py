@@ -85,7 +85,7 @@ def test_the_installed_package_does_what_its_documentation_shows(environment: Pa
         "print(tried)\n"
         "sys.exit(failed)"
     )
-    assert int(run(environment / "bin" / "python", "-c", code, cwd=tmp_path)) == 7
+    assert int(run(environment / "bin" / "python", "-c", code, cwd=tmp_path)) == 8
     assert "encrypt" in run(environment / "bin" / "ciphermote", "--help", cwd=tmp_path)
 
 
