@@ -27,12 +27,12 @@ import ciphermote
 from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
+from ciphermote.gateway.bodies import Bodies, StrictRoute, log_caller
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal, failed, of_storage
+from ciphermote.gateway.refusals import PROBLEM, Refusal, failed, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 from ciphermote.gateway.uploads import (
     OCTETS,
@@ -78,7 +78,6 @@ from ciphermote.rest.requests import (
     TokenRequest,
 )
 
-PROBLEM = "application/problem+json"
 _WATCH_SECONDS = 1.0
 
 _LATEST = 1e11

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.connections import StrictRoute
+from ciphermote.gateway.bodies import StrictRoute
 from ciphermote.rest.operator_answers import (
     AuditPage,
     Deletion,
