@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -20,8 +19,10 @@ from ciphermote.gateway.access import Access
 from ciphermote.gateway.connections import BODY_SECONDS
 from ciphermote.gateway.logs import bind_caller
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.rest import routes
 
-_READS_ITSELF = re.compile(r"/v1/fleets/[^/]+/(deliveries|keys/[^/]+|devices/[^/]+/rekey)")
+_READ_THEMSELVES = tuple(each.pattern() for each in (routes.DELIVERIES, routes.KEYS, routes.REKEY_KEY))
+"""Routes whose bodies are bytes, of which they take only so many themselves."""
 
 
 def log_caller(scope: Scope, access: Access) -> None:
@@ -45,7 +46,7 @@ class Bodies:
         if (
             scope["type"] != "http"
             or scope["method"] in ("GET", "HEAD")
-            or not scope["path"].startswith("/v1/")
+            or not scope["path"].startswith(f"{routes.API}/")
         ):
             await self._app(scope, receive, send)
             return
@@ -55,7 +56,7 @@ class Bodies:
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, send)
             return
-        if _READS_ITSELF.fullmatch(scope["path"]):
+        if any(each.fullmatch(scope["path"]) for each in _READ_THEMSELVES):
             await self._app(scope, receive, send)
         else:
             await self._app(scope, _bounded(receive), send)
