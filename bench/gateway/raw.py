@@ -26,9 +26,9 @@ from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
+from ciphermote.gateway.http_server import https_server
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES
 from ciphermote.gateway.mqtt import SUBSCRIPTION
-from ciphermote.gateway.serving import https_server
 from ciphermote.gateway.uploads import headers_of, read_body, send_octets, stated_length
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -126,8 +126,7 @@ async def main() -> None:
         subscriber = subscribe(store, subscribed, int(broker[0]), *broker[1:])
         tasks.append(asyncio.create_task(subscriber))
         await subscribed.wait()
-    while not server.started:
-        await asyncio.sleep(0.05)
+    await server.started.wait()
     print("ready", flush=True)
     await tasks[0]
     for task in tasks[1:]:

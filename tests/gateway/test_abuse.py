@@ -22,7 +22,6 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
@@ -46,7 +45,6 @@ from gateway_support import (
     wait_until,
 )
 from mqtt_support import site
-from uvicorn.server import ServerState
 
 FLEET = "target"
 MOST_GROWN_BYTES = 96 << 20
@@ -385,21 +383,17 @@ async def _drop_whoever_reads_nothing() -> None:
             await asyncio.sleep(0)
 
     loop = asyncio.get_running_loop()
-    config = uvicorn.Config(endless, log_config=None, lifespan="off")
-    config.load()
-    state = ServerState()
-    listening = await loop.create_server(
-        lambda: connections.BoundedProtocol(config, state, {}, loop), "127.0.0.1", 0
-    )
+    served = connections.Served(endless)
+    listening = await loop.create_server(lambda: connections.HttpConnection(served), "127.0.0.1", 0)
     with socket.create_connection(listening.sockets[0].getsockname()) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(SECONDS):
-            while not state.tasks:
+            while not served.tasks:
                 await asyncio.sleep(0.01)
-            while state.connections:
+            while served.connections:
                 await asyncio.sleep(0.01)
     listening.close()
-    for task in state.tasks:
+    for task in served.tasks:
         task.cancel()
 
 

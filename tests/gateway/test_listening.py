@@ -7,6 +7,7 @@ import contextlib
 import json
 import resource
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,33 @@ def test_connections_without_a_handshake_end_and_are_logged(
         wait_until(lambda: logged(server, "connections without a handshake"), "a line in the log")
         connections[1].settimeout(listening.HANDSHAKE_SECONDS + ENOUGH_SECONDS)
         assert connections[1].recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "is_taken"),
+    [
+        ("DEFAULT", True),
+        ("ECDHE-ECDSA-AES128-CCM8:@SECLEVEL=0", True),
+        ("ECDHE-ECDSA-AES128-SHA", False),
+        ("AES128-GCM-SHA256", False),
+        ("ECDHE-ECDSA-NULL-SHA:@SECLEVEL=0", False),
+        ("AECDH-AES128-SHA:@SECLEVEL=0", False),
+    ],
+)
+def test_tls_has_forward_secrecy_and_authenticated_encryption(
+    server: Server, ciphers: str, is_taken: bool
+) -> None:
+    context = ssl.create_default_context(cafile=server.authority)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(ciphers)
+    with socket.create_connection(("127.0.0.1", server.port), ENOUGH_SECONDS) as plain:
+        try:
+            with context.wrap_socket(plain, server_hostname="localhost") as connection:
+                assert is_taken, connection.cipher()
+                name = connection.cipher()[0]
+                assert name.startswith("ECDHE-") and ("GCM" in name or "CCM" in name or "CHACHA" in name)
+        except ssl.SSLError as error:
+            assert not is_taken, error
 
 
 def pair() -> socket.socket:

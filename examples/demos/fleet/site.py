@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 from ciphermote.base.errors import Error
+from ciphermote.rest import routes
 
 from demos.fleet.station import SECONDS, Station, wait_until
 
@@ -65,7 +66,7 @@ class Server:
         if (code := self.process.poll()) is not None:
             raise Error(f"The gateway ended with exit code {code}: {self.log()[-2000:].strip()}")
         try:
-            return self.client().get("/readyz").status_code == 200
+            return self.client().get(routes.READINESS).status_code == 200
         except (httpx.HTTPError, OSError):
             return False
 

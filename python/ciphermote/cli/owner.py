@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,6 +27,7 @@ from ciphermote.cli.console import add_row, note, plain, print_items, progress_b
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, JsonOption, SignedOption, numbers, places_of
 from ciphermote.parameters.schemes import scheme_of_modulus
+from ciphermote.rest.words import DeviceAction, JobAction, JobKind
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
@@ -77,16 +78,6 @@ DeviceArgument = Annotated[int, typer.Argument(metavar="DEVICE", min=0, help="Th
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's number.")]
 
 
-class KindName(StrEnum):
-    """What is computed."""
-
-    SUM = "sum"
-    MEAN = "mean"
-    VARIANCE = "variance"
-    WEIGHTED_SUM = "weighted-sum"
-    LINEAR = "linear"
-
-
 class GivenKey(StrEnum):
     """Which key of the owner's a device encrypts with."""
 
@@ -105,9 +96,7 @@ KeysArgument = Annotated[
 FleetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The fleet, if KEYS is attached to several.")
 ]
-KindArgument = Annotated[
-    KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
-]
+KindArgument = Annotated[JobKind, typer.Argument(metavar="KIND", help="What to compute.")]
 DevicesOption = Annotated[
     str | None, typer.Option(metavar="7,8,9", help="Windows of these devices alone (default: all).")
 ]
@@ -466,9 +455,7 @@ def revoke(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None
     say(f"Device {number} is revoked: its frames and its token are refused for good.")
 
 
-def _set_state(
-    keys: Path, fleet: str | None, number: int, action: Literal["revoke", "quarantine", "activate"]
-) -> None:
+def _set_state(keys: Path, fleet: str | None, number: int, action: DeviceAction) -> None:
     attachment = _attachment(keys, fleet)
     with attachment.client() as client:
         client.set_device_state(attachment.fleet, number, action)
@@ -633,9 +620,7 @@ def replay(keys: KeysArgument, number: JobArgument, fleet: FleetOption = None) -
     say(f"Job {_change_job(keys, fleet, number, 'replay')} computes job {number} anew.")
 
 
-def _change_job(
-    keys: Path, fleet: str | None, number: int, action: Literal["cancel", "retry", "replay"]
-) -> int:
+def _change_job(keys: Path, fleet: str | None, number: int, action: JobAction) -> int:
     """The number of the job that goes on."""
     attachment = _attachment(keys, fleet)
     with attachment.client() as client:
@@ -1000,7 +985,7 @@ def _time(text: str | None, option: str) -> float | None:
 
 def _computation(
     attachment: Attachment,
-    kind: KindName,
+    kind: JobKind,
     devices: str | None,
     per_device: int,
     weights: list[str] | None,
@@ -1012,13 +997,13 @@ def _computation(
     from ciphermote.evaluate.linear_model import LinearModel
     from ciphermote.fleet import Computation
 
-    _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, is_given=bool(weights))
-    _check_belongs("--model FILE", KindName.LINEAR, kind, is_given=model is not None)
+    _check_belongs("--weight DEVICE=W", "weighted-sum", kind, is_given=bool(weights))
+    _check_belongs("--model FILE", "linear", kind, is_given=model is not None)
     loaded = None if model is None else LinearModel.load(model)
     if loaded is not None:
         attachment.keep_model(loaded)
     return Computation(
-        kind.value,
+        kind,
         devices=None if devices is None else tuple(numbers(devices, "--devices")),
         per_device=per_device,
         weights=_weights(weights) if weights else None,
@@ -1028,11 +1013,11 @@ def _computation(
     )
 
 
-def _check_belongs(option: str, to: KindName, kind: KindName, *, is_given: bool) -> None:
-    if kind is to and not is_given:
-        raise ParameterError(f"{to.value} needs {option}.")
-    if kind is not to and is_given:
-        raise ParameterError(f"{option.split()[0]} is for {to.value} alone: leave it out, or compute that.")
+def _check_belongs(option: str, to: JobKind, kind: JobKind, *, is_given: bool) -> None:
+    if kind == to and not is_given:
+        raise ParameterError(f"{to} needs {option}.")
+    if kind != to and is_given:
+        raise ParameterError(f"{option.split()[0]} is for {to} alone: leave it out, or compute that.")
 
 
 def _weights(options: list[str]) -> dict[int, float]:

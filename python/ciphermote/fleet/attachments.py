@@ -29,6 +29,7 @@ from ciphermote.formats.key_directory import GALOIS_FILE, RELIN_FILE
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import CKKS, Scheme
 from ciphermote.parameters.files import parameters_to_dict
+from ciphermote.rest.words import KeyKind
 
 SUFFIX = ".fleets"
 ATTACHMENT_FILE = "attachment.json"
@@ -228,9 +229,10 @@ def attach(
         attachment = Attachment(keys, fleet, client.url, token.strip(), ca, client.definition(fleet))
         attachment.save()
         if isinstance(found, KeyStore):
-            for kind, name in (("relin", RELIN_FILE), ("galois", GALOIS_FILE)):
+            files: dict[KeyKind, str] = {"relin": RELIN_FILE, "galois": GALOIS_FILE}
+            for kind, name in files.items():
                 if name in found.manifest.digests:
-                    client.put_keys(fleet, kind, found.public_bytes(name))  # type: ignore[arg-type]
+                    client.put_keys(fleet, kind, found.public_bytes(name))
     return attachment
 
 

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeVar
 
 import httpx
 
@@ -20,6 +20,7 @@ from ciphermote.base.errors import FrameError, GatewayError, MismatchError, Para
 from ciphermote.base.forks import Opener
 from ciphermote.formats import labels, seeded_keys
 from ciphermote.formats.tags import TagKeys
+from ciphermote.rest import routes
 from ciphermote.rest.answers import (
     Answer,
     ContributorList,
@@ -46,15 +47,13 @@ from ciphermote.rest.answers import (
     WindowView,
 )
 from ciphermote.rest.http import checked_token, checked_url, refusal_of
-from ciphermote.rest.requests import JobKind
+from ciphermote.rest.words import NAME, DeviceAction, JobAction, JobKind, KeyKind
 
-KINDS: tuple[JobKind, ...] = get_args(JobKind)
 _Answer = TypeVar("_Answer", bound=Answer)
 _OCTETS = {"Content-Type": "application/octet-stream"}
 _SECONDS = 60.0
 _UPLOAD_SECONDS = 600.0
-_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
-_KEYS = {
+_KEYS: dict[KeyKind, tuple[labels.Kind, seeded_keys.KeyKind]] = {
     "relin": (labels.Kind.RELIN_KEYS, seeded_keys.KeyKind.RELINEARIZATION),
     "galois": (labels.Kind.GALOIS_KEYS, seeded_keys.KeyKind.GALOIS),
 }
@@ -129,15 +128,15 @@ class GatewayClient:
 
     def tenant(self) -> str:
         """The name of the tenant that the token is of."""
-        return self._ask("GET", "/v1/tenant", TenantView).name
+        return self._ask("GET", routes.TENANT, TenantView).name
 
     def define_fleet(self, fleet: str, definition: Mapping[str, Any]) -> None:
         """Define a fleet, once and for all; the same definition again changes nothing."""
-        self._send("PUT", f"/v1/fleets/{_name(fleet)}", json=dict(definition))
+        self._send("PUT", routes.FLEET.path(fleet=_name(fleet)), json=dict(definition))
 
     def fleets(self) -> list[FleetView]:
         """The tenant's fleets, by name."""
-        return list(self._pages("/v1/fleets", FleetList, ""))
+        return list(self._pages(routes.FLEETS, FleetList, ""))
 
     def definition(self, fleet: str) -> dict[str, Any]:
         """A fleet's, as the gateway keeps it, defaults filled in."""
@@ -147,11 +146,11 @@ class GatewayClient:
         raise GatewayError(f"There is no fleet {fleet} at {self.url}: attach it first.", "no-such-fleet", 404)
 
     def progress(self, fleet: str) -> Progress:
-        return self._ask("GET", f"/v1/fleets/{_name(fleet)}", Progress)
+        return self._ask("GET", routes.FLEET.path(fleet=_name(fleet)), Progress)
 
     def watch(self, fleet: str) -> Iterator[Progress]:
         """The same as it changes, about once a second, until the gateway stops."""
-        path = f"/v1/fleets/{_name(fleet)}/watch"
+        path = routes.WATCH.path(fleet=_name(fleet))
         self._opener.check()
         try:
             with self._http.stream("GET", path) as response:
@@ -165,24 +164,24 @@ class GatewayClient:
             raise self._unreachable(error) from None
 
     def retention(self, fleet: str) -> Retention:
-        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/retention", Retention)
+        return self._ask("GET", routes.RETENTION.path(fleet=_name(fleet)), Retention)
 
     def set_retention(self, fleet: str, days: int | None) -> None:
         """Have windows and results deleted so many days after they came; None: keep them."""
-        self._send("PUT", f"/v1/fleets/{_name(fleet)}/retention", json={"retain_days": days})
+        self._send("PUT", routes.RETENTION.path(fleet=_name(fleet)), json={"retain_days": days})
 
-    def put_keys(self, fleet: str, kind: Literal["relin", "galois"], data: bytes) -> None:
+    def put_keys(self, fleet: str, kind: KeyKind, data: bytes) -> None:
         """Give public evaluation keys, in the bytes that keygen wrote. MismatchError for anything else: it
         does not leave this machine."""
         check_public(data, kind)
-        path = f"/v1/fleets/{_name(fleet)}/keys/{kind}"
+        path = routes.KEYS.path(fleet=_name(fleet), kind=kind)
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
 
     # --- devices --------------------------------------------------------------------------------------------
 
     def devices(self, fleet: str, after: int = -1) -> Iterator[DeviceView]:
         """Devices with numbers above `after`."""
-        return self._pages(f"/v1/fleets/{_name(fleet)}/devices", DeviceList, after)
+        return self._pages(routes.DEVICES.path(fleet=_name(fleet)), DeviceList, after)
 
     def enroll(
         self, fleet: str, device: int, *, epoch: int, key_id: int, tag_keys: TagKeys, largest_value: float
@@ -197,7 +196,7 @@ class GatewayClient:
             "receipts_key": tag_keys.receipts.hex(),
             "results_key": tag_keys.results.hex(),
         }
-        self._send("PUT", f"/v1/fleets/{_name(fleet)}/devices/{device}", json=body)
+        self._send("PUT", routes.DEVICE.path(fleet=_name(fleet), number=device), json=body)
 
     def put_rekey_key(self, fleet: str, device: int, data: bytes) -> None:
         """Give DeviceKeys.rekey_key of a device with a key of its own. MismatchError for anything else."""
@@ -205,26 +204,24 @@ class GatewayClient:
             raise MismatchError(
                 "These bytes are no rekey key, and nothing else is sent: give DeviceKeys.rekey_key."
             )
-        path = f"/v1/fleets/{_name(fleet)}/devices/{device}/rekey"
+        path = routes.REKEY_KEY.path(fleet=_name(fleet), number=device)
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
 
-    def set_device_state(
-        self, fleet: str, device: int, action: Literal["revoke", "quarantine", "activate"]
-    ) -> None:
+    def set_device_state(self, fleet: str, device: int, action: DeviceAction) -> None:
         """Take nothing more from a device: for good (revoke), or until it is activated."""
-        self._send("POST", f"/v1/fleets/{_name(fleet)}/devices/{device}/{action}")
+        self._send("POST", routes.DEVICE_STATE.path(fleet=_name(fleet), number=device, action=action))
 
     def windows(self, fleet: str, device: int | None = None, after: int = 0) -> Iterator[WindowView]:
         """The windows that count, in the order in which they became complete."""
         more = {} if device is None else {"device": device}
-        return self._pages(f"/v1/fleets/{_name(fleet)}/windows", WindowList, after, more)
+        return self._pages(routes.WINDOWS.path(fleet=_name(fleet)), WindowList, after, more)
 
     def deliver(self, fleet: str, data: bytes, measured: float | None = None) -> bytes | None:
         """Frames or packets of one attempt, with a device's token: the receipt's bytes once the attempt is
         complete (Receipt.from_bytes checks them), None before."""
         response = self._send(
             "POST",
-            f"/v1/fleets/{_name(fleet)}/deliveries",
+            routes.DELIVERIES.path(fleet=_name(fleet)),
             content=data,
             headers=_OCTETS,
             params={} if measured is None else {"measured": measured},
@@ -252,39 +249,40 @@ class GatewayClient:
         body = {"spec": computation.fields(), "begins": begins, "ends": ends}
         given = {name: value for name, value in body.items() if value is not None}
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        path = f"/v1/fleets/{_name(fleet)}/jobs"
+        path = routes.JOBS.path(fleet=_name(fleet))
         return self._ask("POST", path, Created, json=given, headers=headers).id
 
     def jobs(self, fleet: str, after: int = 0) -> Iterator[JobView]:
         """Jobs with numbers above `after`, with summaries of their specs."""
-        return self._pages(f"/v1/fleets/{_name(fleet)}/jobs", JobList, after)
+        return self._pages(routes.JOBS.path(fleet=_name(fleet)), JobList, after)
 
     def job(self, fleet: str, job: int) -> JobView:
-        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}", JobView)
+        return self._ask("GET", routes.JOB.path(fleet=_name(fleet), job=job), JobView)
 
-    def change_job(self, fleet: str, job: int, action: Literal["cancel", "retry", "replay"]) -> int:
+    def change_job(self, fleet: str, job: int, action: JobAction) -> int:
         """replay computes it anew with what came since; the number of the job that goes on."""
-        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/jobs/{job}/{action}", Created).id
+        path = routes.JOB_CHANGE.path(fleet=_name(fleet), job=job, action=action)
+        return self._ask("POST", path, Created).id
 
     def delete_job(self, fleet: str, job: int) -> None:
         """Have the gateway forget a job that is over, and its result."""
-        self._send("DELETE", f"/v1/fleets/{_name(fleet)}/jobs/{job}")
+        self._send("DELETE", routes.JOB.path(fleet=_name(fleet), job=job))
 
     def result(self, fleet: str, job: int, part: int) -> bytes:
         """A ciphertext of a job's result."""
-        return self._send("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/results/{part}").content
+        return self._send("GET", routes.JOB_RESULT.path(fleet=_name(fleet), job=job, part=part)).content
 
     def contributors(self, fleet: str, job: int) -> list[WindowId]:
         """Device, epoch and number of each window in the result, as the gateway says."""
-        path = f"/v1/fleets/{_name(fleet)}/jobs/{job}/contributors"
+        path = routes.CONTRIBUTORS.path(fleet=_name(fleet), job=job)
         return list(self._pages(path, ContributorList, 0))
 
     def left_out(self, fleet: str, job: int) -> LeftOut:
         """What did not count in a job that is done, for per_device or a device's quarantine."""
-        return self._ask("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/left-out", LeftOut)
+        return self._ask("GET", routes.LEFT_OUT.path(fleet=_name(fleet), job=job), LeftOut)
 
     def streams(self, fleet: str) -> list[StreamView]:
-        return list(self._pages(f"/v1/fleets/{_name(fleet)}/streams", StreamList, ""))
+        return list(self._pages(routes.STREAMS.path(fleet=_name(fleet)), StreamList, ""))
 
     def add_stream(
         self,
@@ -302,25 +300,25 @@ class GatewayClient:
         spec = {"every": every, "span": span, "grace": grace, "begins": begins}
         given = {name: value for name, value in spec.items() if value is not None}
         body = {"name": _name(name), "spec": {"job": computation.fields(), **given}}
-        return self._ask("POST", f"/v1/fleets/{_name(fleet)}/streams", Created, json=body).id
+        return self._ask("POST", routes.STREAMS.path(fleet=_name(fleet)), Created, json=body).id
 
     def end_stream(self, fleet: str, name: str) -> None:
         """Make no more jobs of it; those that there are stay."""
-        self._send("DELETE", f"/v1/fleets/{_name(fleet)}/streams/{_name(name)}")
+        self._send("DELETE", routes.STREAM.path(fleet=_name(fleet), name=_name(name)))
 
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def make_token(self, scope: Literal["device", "owner"], **more: Any) -> str:
         """A new token of the tenant; the gateway shows it this once. more: fleet and device of a device's (no
         device: an uplink's), note."""
-        return self._ask("POST", "/v1/tokens", TokenSecret, json={"scope": scope, **more}).token
+        return self._ask("POST", routes.TOKENS, TokenSecret, json={"scope": scope, **more}).token
 
     def tokens(self) -> list[TokenView]:
         """The tenant's tokens, without their secrets."""
-        return list(self._pages("/v1/tokens", TokenList, ""))
+        return list(self._pages(routes.TOKENS, TokenList, ""))
 
     def revoke_token(self, identifier: str) -> None:
-        self._send("DELETE", f"/v1/tokens/{identifier}")
+        self._send("DELETE", routes.TOKEN.path(identifier=identifier))
 
     # --- parts ----------------------------------------------------------------------------------------------
 
@@ -375,7 +373,7 @@ class GatewayClient:
 
 def _name(name: str) -> str:
     """A checked name of a fleet or stream, which becomes part of a path. ParameterError."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name):
         raise ParameterError(
             f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 lowercase letters, digits and "
             "hyphens, with no hyphen first or last."
@@ -383,7 +381,7 @@ def _name(name: str) -> str:
     return name
 
 
-def check_public(data: bytes, kind: str) -> None:
+def check_public(data: bytes, kind: KeyKind) -> None:
     """MismatchError unless data are evaluation keys of this kind, relin or galois."""
     label_kind, seeded_kind = _KEYS[kind]
     try:

@@ -27,12 +27,12 @@ import ciphermote
 from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.connections import Bodies, StrictRoute, log_caller
+from ciphermote.gateway.bodies import Bodies, StrictRoute, log_caller
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal, failed, of_storage
+from ciphermote.gateway.refusals import PROBLEM, Refusal, failed, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 from ciphermote.gateway.uploads import (
     OCTETS,
@@ -43,6 +43,7 @@ from ciphermote.gateway.uploads import (
     send_octets,
     stated_length,
 )
+from ciphermote.rest import routes
 from ciphermote.rest.answers import (
     ContributorList,
     Created,
@@ -77,8 +78,8 @@ from ciphermote.rest.requests import (
     StreamRequest,
     TokenRequest,
 )
+from ciphermote.rest.words import DEVICE_ACTIONS, ID, JOB_ACTIONS, KEY_KINDS, NAME, one_of
 
-PROBLEM = "application/problem+json"
 _WATCH_SECONDS = 1.0
 
 _LATEST = 1e11
@@ -98,18 +99,14 @@ IdempotencyKey = Annotated[
 ]
 
 
-class _DeviceAction(StringConvertor):
-    """One of a few words in a path. Another one is no path here, or that of another method (405)."""
+def _routed(route: routes.Route, actions: tuple[str, ...]) -> str:
+    """A route whose {action} is one of a few words. Another one is no path here, or that of another method
+    (405)."""
+    name = "_or_".join(actions)
+    words = type(name, (StringConvertor,), {"regex": one_of(actions)})
+    register_url_convertor(name, words())
+    return route.replace("{action}", f"{{action:{name}}}")
 
-    regex = "revoke|quarantine|activate"
-
-
-class _JobAction(StringConvertor):
-    regex = "cancel|retry|replay"
-
-
-register_url_convertor("device_action", _DeviceAction())
-register_url_convertor("job_action", _JobAction())
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
@@ -181,7 +178,7 @@ Record = Annotated[_Recorder, Depends(_recorder)]
 
 # --- devices ------------------------------------------------------------------------------------------------
 
-devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=PROBLEMS)
+devices = APIRouter(tags=["devices"], responses=PROBLEMS)
 
 
 def _body(description: str) -> dict[str, Any]:
@@ -209,7 +206,7 @@ def _delivery_described() -> dict[str, Any]:
 
 
 @devices.post(
-    "/deliveries",
+    routes.DELIVERIES,
     openapi_extra=_delivery_described(),
     responses={
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
@@ -264,7 +261,7 @@ def answer(outcome: Outcome) -> Response:
 
 
 @devices.get(
-    "/results/{counter}",
+    routes.RESULT,
     response_class=Response,
     responses={200: {"description": "Tagged frames for the device", "content": {OCTETS: {}}}},
 )
@@ -295,24 +292,24 @@ def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
 
 # --- owners -------------------------------------------------------------------------------------------------
 
-owners = APIRouter(prefix="/v1", tags=["owners"], responses=PROBLEMS, route_class=StrictRoute)
+owners = APIRouter(tags=["owners"], responses=PROBLEMS, route_class=StrictRoute)
 
 
-@owners.get("/tenant")
+@owners.get(routes.TENANT)
 def show_tenant(gateway: TheGateway, owner: Owner) -> TenantView:
     """Whose token this is: the tenant's name, which its devices' MQTT users begin with, and its quotas."""
     assert owner.tenant is not None
     return TenantView.model_validate(gateway.registry.tenant_of(owner.tenant))
 
 
-@owners.get("/fleets")
+@owners.get(routes.FLEETS)
 def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> FleetList:
     """A page of the tenant's fleets, of names that come after."""
     assert owner.tenant is not None
     return FleetList.of(gateway.registry.fleets(owner.tenant, after), "name")
 
 
-@owners.put("/fleets/{fleet}", status_code=204)
+@owners.put(routes.FLEET, status_code=204)
 def define_fleet(
     gateway: TheGateway, owner: Owner, record: Record, fleet: _Name, definition: Definition
 ) -> None:
@@ -323,19 +320,19 @@ def define_fleet(
     log.info("fleet defined", fleet=fleet, lane=definition.lane)
 
 
-@owners.get("/fleets/{fleet}")
+@owners.get(routes.FLEET)
 def progress(gateway: TheGateway, fleet: OwnedFleet) -> Progress:
     """How far it is: devices, windows, jobs."""
     return Progress.model_validate(gateway.registry.progress(fleet))
 
 
-@owners.get("/fleets/{fleet}/retention")
+@owners.get(routes.RETENTION)
 def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> Retention:
     """How long windows and results are kept, and until when windows may be deleted."""
     return Retention.model_validate(gateway.registry.retention(fleet))
 
 
-@owners.put("/fleets/{fleet}/retention", status_code=204)
+@owners.put(routes.RETENTION, status_code=204)
 def set_retention(
     gateway: TheGateway, record: Record, fleet: OwnedFleet, retention: RetentionRequest
 ) -> None:
@@ -346,7 +343,7 @@ def set_retention(
 
 
 @owners.get(
-    "/fleets/{fleet}/watch",
+    routes.WATCH,
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {}}}},
 )
@@ -375,7 +372,7 @@ async def watch(
 
 
 @owners.put(
-    "/fleets/{fleet}/keys/{kind}",
+    routes.KEYS,
     status_code=204,
     openapi_extra=_body("Evaluation keys, as keygen wrote them"),
 )
@@ -383,7 +380,7 @@ async def put_keys(
     request: Request,
     gateway: TheGateway,
     fleet: OwnedFleet,
-    kind: Annotated[str, Path(pattern="^(galois|relin)$")],
+    kind: Annotated[str, Path(pattern=f"^({one_of(KEY_KINDS)})$")],
 ) -> None:
     """Give the fleet's public evaluation keys."""
     await _upload(request, fleet, lambda data: gateway.registry.put_evaluation_keys(fleet, kind, data))
@@ -399,13 +396,13 @@ async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) 
         await uploads.put(put, data)
 
 
-@owners.get("/fleets/{fleet}/devices")
+@owners.get(routes.DEVICES)
 def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> DeviceList:
     """A page of devices, of numbers above after."""
     return DeviceList.of(gateway.registry.devices(fleet, after), "number")
 
 
-@owners.put("/fleets/{fleet}/devices/{number}", status_code=204)
+@owners.put(routes.DEVICE, status_code=204)
 def enroll(
     gateway: TheGateway, record: Record, fleet: OwnedFleet, number: _Number, enrolment: Enrolment
 ) -> None:
@@ -416,7 +413,7 @@ def enroll(
 
 
 @owners.put(
-    "/fleets/{fleet}/devices/{number}/rekey",
+    routes.REKEY_KEY,
     status_code=204,
     openapi_extra=_body("The rekey key that was made with the device's keys"),
 )
@@ -425,13 +422,13 @@ async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet
     await _upload(request, fleet, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
 
 
-@owners.post("/fleets/{fleet}/devices/{number}/{action:device_action}", status_code=204)
+@owners.post(_routed(routes.DEVICE_STATE, DEVICE_ACTIONS), status_code=204)
 def set_device_state(
     gateway: TheGateway,
     record: Record,
     fleet: OwnedFleet,
     number: _Number,
-    action: Annotated[str, Path(pattern="^(revoke|quarantine|activate)$")],
+    action: Annotated[str, Path(pattern=f"^({one_of(DEVICE_ACTIONS)})$")],
 ) -> None:
     """quarantine: take nothing more from a device, and leave its windows out of jobs that are made from now
     on, until it is activated; a revoked one's, too. revoke: take nothing more from it for good, and revoke
@@ -443,7 +440,7 @@ def set_device_state(
 
 
 @owners.put(
-    "/fleets/{fleet}/devices/{number}/results/{counter}",
+    routes.DEVICE_RESULT,
     status_code=204,
     openapi_extra=_body("A ciphertext in SEAL's bytes with its label, under the device's key"),
 )
@@ -461,7 +458,7 @@ async def put_result(
     await _upload(request, fleet, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
 
 
-@owners.get("/fleets/{fleet}/windows")
+@owners.get(routes.WINDOWS)
 def list_windows(
     gateway: TheGateway,
     fleet: OwnedFleet,
@@ -472,14 +469,14 @@ def list_windows(
     return WindowList.of(gateway.registry.windows(fleet, after, device), "sequence")
 
 
-@owners.get("/fleets/{fleet}/streams")
+@owners.get(routes.STREAMS)
 def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> StreamList:
     """A page of the fleet's streams, of names that come after, with summaries of their specs. stalled: why a
     stream makes no jobs now: its tenant has as many as it may."""
     return StreamList.of(gateway.jobs.streams(fleet, after), "name")
 
 
-@owners.post("/fleets/{fleet}/streams", status_code=201)
+@owners.post(routes.STREAMS, status_code=201)
 def add_stream(
     gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest, key: IdempotencyKey = None
 ) -> Created:
@@ -494,20 +491,20 @@ def add_stream(
     return Created(id=int(made))
 
 
-@owners.delete("/fleets/{fleet}/streams/{name}", status_code=204)
+@owners.delete(routes.STREAM, status_code=204)
 def end_stream(gateway: TheGateway, fleet: OwnedFleet, name: _Name) -> None:
     """Make no more jobs of it; those that there are stay."""
     gateway.jobs.end_stream(fleet.id, name)
 
 
-@owners.get("/fleets/{fleet}/jobs")
+@owners.get(routes.JOBS)
 def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> JobList:
     """A page of jobs, of numbers above after, with summaries of their specs: without devices, weights and
     model."""
     return JobList.of(gateway.jobs.listed(fleet.id, after), "id")
 
 
-@owners.post("/fleets/{fleet}/jobs", status_code=201)
+@owners.post(routes.JOBS, status_code=201)
 def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest, key: IdempotencyKey = None) -> Created:
     """Run a computation over the windows received so far."""
     made, _ = gateway.idempotency.once(
@@ -516,31 +513,31 @@ def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest, key: Idempo
     return Created(id=int(made))
 
 
-@owners.get("/fleets/{fleet}/jobs/{job}")
+@owners.get(routes.JOB)
 def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> JobView:
     """A job: its spec without a model, its state and progress."""
     return JobView.model_validate(gateway.jobs.shown(fleet.id, job))
 
 
-@owners.delete("/fleets/{fleet}/jobs/{job}", status_code=204)
+@owners.delete(routes.JOB, status_code=204)
 def delete_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> None:
     """Forget a job that is over, and its result. Its bytes are the tenant's again within some hours."""
     gateway.jobs.delete(fleet.id, job)
 
 
-@owners.post("/fleets/{fleet}/jobs/{job}/{action:job_action}")
+@owners.post(_routed(routes.JOB_CHANGE, JOB_ACTIONS))
 def change_job(
     gateway: TheGateway,
     fleet: OwnedFleet,
     job: _Id,
-    action: Annotated[str, Path(pattern="^(cancel|retry|replay)$")],
+    action: Annotated[str, Path(pattern=f"^({one_of(JOB_ACTIONS)})$")],
 ) -> Created:
     """cancel; retry: try a failed or cancelled one again; replay: compute it anew with what came since."""
     return Created(id=gateway.jobs.change(fleet, job, action))
 
 
 @owners.get(
-    "/fleets/{fleet}/jobs/{job}/results/{part}",
+    routes.JOB_RESULT,
     response_class=Response,
     responses={200: {"content": {OCTETS: {}}}},
 )
@@ -551,7 +548,7 @@ def job_result(
     return Response(gateway.jobs.result(fleet.id, job, part), media_type=OCTETS)
 
 
-@owners.get("/fleets/{fleet}/jobs/{job}/contributors")
+@owners.get(routes.CONTRIBUTORS)
 def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, after: _Skip = 0) -> ContributorList:
     """A page of the windows in its result, as [device, epoch, window]: those after the first `after`."""
     found = gateway.jobs.contributors(fleet.id, job, after)
@@ -561,22 +558,22 @@ def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, after: _S
     )
 
 
-@owners.get("/fleets/{fleet}/jobs/{job}/left-out")
+@owners.get(routes.LEFT_OUT)
 def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> LeftOut:
     """The windows that it was asked for and that did not count: how many, of how many devices, and [device,
     epoch, window] of the first 1000."""
     return LeftOut.model_validate(gateway.jobs.left_out(fleet.id, job))
 
 
-@owners.get("/tokens")
+@owners.get(routes.TOKENS)
 def list_tokens(
-    gateway: TheGateway, owner: Owner, after: Annotated[str, Query(pattern="^(?:[0-9a-f]{16})?$")] = ""
+    gateway: TheGateway, owner: Owner, after: Annotated[str, Query(pattern=f"^(?:{ID})?$")] = ""
 ) -> TokenList:
     """A page of the tenant's tokens, of ids that come after, without their secrets."""
     return TokenList.of(gateway.access.listed(owner.tenant, after), "id")
 
 
-@owners.post("/tokens", status_code=201)
+@owners.post(routes.TOKENS, status_code=201)
 def make_token(
     request: Request,
     gateway: TheGateway,
@@ -617,7 +614,7 @@ def make_token(
     return TokenSecret(token=secrets[0])
 
 
-@owners.delete("/tokens/{identifier}", status_code=204)
+@owners.delete(routes.TOKEN, status_code=204)
 def revoke_token(
     gateway: TheGateway,
     owner: Owner,
@@ -634,14 +631,14 @@ def revoke_token(
 health = APIRouter(tags=["health"])
 
 
-@health.get("/healthz")
+@health.get(routes.HEALTH)
 async def healthz() -> Health:
     """Whether the process answers."""
     return Health(status="ok", version=ciphermote.__version__)
 
 
 @health.get(
-    "/readyz",
+    routes.READINESS,
     response_model=Readiness,
     responses={503: {"description": "The gateway cannot take anything now", "model": Readiness}},
 )
@@ -653,7 +650,7 @@ def readyz(gateway: TheGateway) -> Response:
 
 
 @health.get(
-    "/metrics",
+    routes.METRICS,
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, 401: PROBLEMS[401], 403: PROBLEMS[403]},
 )
@@ -703,7 +700,7 @@ def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
 class Deliveries:
     """The application, with a short cut for what comes most: deliveries need no routing."""
 
-    _PATH = re.compile(r"/v1/fleets/([a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)/deliveries")
+    _PATH = routes.DELIVERIES.pattern(fleet=NAME)
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
@@ -717,7 +714,7 @@ class Deliveries:
             await self._app(scope, receive, send)
             return
         try:
-            outcome = await _take_delivery(self._gateway, found[1], scope, receive)
+            outcome = await _take_delivery(self._gateway, found["fleet"], scope, receive)
         except Refusal as refusal:
             log_caller(scope, self._gateway.access)
             response = _answered(Request(scope), refusal)

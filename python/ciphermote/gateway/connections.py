@@ -1,195 +1,534 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on what an unauthenticated client can consume: how long and how large a request's head is, how long
-a body goes on after the answer, how large a body of JSON is, how many requests wait for their answers, and
-how long those wait to be read.
+"""HTTP/1.1 over one connection, and limits on what a client can consume by it: how long and how large a
+request's head is, how long a body goes on after the answer, how many requests wait for their answers, and how
+long those wait to be read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import math
 import re
 import socket
-from collections.abc import Callable, Coroutine
-from typing import Any
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+from email.utils import formatdate
+from functools import cache, lru_cache
+from http import HTTPStatus
+from typing import Any, NoReturn, cast
+from urllib.parse import unquote
 
-from fastapi import Request, Response
-from fastapi.routing import APIRoute
-from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+from starlette.types import ASGIApp, Message, Scope
 
-from ciphermote.base import json_text
-from ciphermote.base.files import MOST_JSON_BYTES
-from ciphermote.gateway.access import Access
-from ciphermote.gateway.logs import bind_caller
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.refusals import PROBLEM, Refusal, failed, overloaded
 
 MOST_HEAD_BYTES = 64 << 10
 BODY_SECONDS = 60.0
 _HEAD_SECONDS = 20.0
+_IDLE_SECONDS = 75.0
 _LINGER_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
+_MOST_FIELDS = 128
+"""Fields of a head: each takes more memory than its bytes."""
 _MOST_FRAMING = 8
 """Bytes around each byte of a body: a chunk of one byte takes six."""
 _MOST_WAITING = 4
 _MOST_UNREAD_BYTES = 64 << 10
-_READS_ITSELF = re.compile(r"/v1/fleets/[^/]+/(deliveries|keys/[^/]+|devices/[^/]+/rekey)")
+_MOST_BODY_BYTES = 64 << 10
+"""Bytes of a body that the application has not read, beyond which no more are read from the client."""
+_MOST_PIECES = 64
+"""Pieces in which these are kept: each takes more memory than its bytes."""
+_STATUSES = frozenset(HTTPStatus)
+_NO_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
+_NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_WITHOUT_BODY = (204, 304)
 
 
-class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's, which puts no bound on heads, trailers and pipelines, reads on after it has answered, and
-    keeps answers that nobody reads."""
+class Served:
+    """An application, and the connections and tasks that serve it. state: what the application's lifespan
+    leaves for its requests."""
 
-    _in_head = True
-    _is_complete = False
-    _head_bytes = 0
-    _framing = 0
-    _timer: asyncio.TimerHandle | None = None
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.state: dict[str, Any] = {}
+        self.connections: set[HttpConnection] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        transport.set_write_buffer_limits(_MOST_UNREAD_BYTES)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux alone drops whoever reads nothing for so long
-            connection = transport.get_extra_info("socket")
+    def end_overdue(self) -> None:
+        """End connections whose time is up. Called again and again: a timer for each would cost more."""
+        now = asyncio.get_running_loop().time()
+        for connection in [each for each in self.connections if each.deadline < now]:
+            connection.abort()
+
+
+class HttpConnection(asyncio.Protocol):
+    """Parses a client's requests and has the application answer them, one after the other. left: is told that
+    the connection has gone."""
+
+    def __init__(self, served: Served, left: Callable[[], None] | None = None) -> None:
+        self._served = served
+        self._left = left
+        self._loop = asyncio.get_running_loop()
+        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
+        self._exchanges: deque[_Exchange] = deque()
+        """The one that the application answers, and those that wait for it."""
+        self._arriving: _Exchange | None = None
+        """The one whose body has not ended; the application may have answered it already."""
+        self._is_in_head = False
+        self._is_ending = False
+        """Nothing that comes is parsed any more."""
+        self._is_reading = True
+        self._overhead = 0
+        """Bytes since the head began, or beyond what framing the body takes."""
+        self._refusal: Refusal | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.deadline = math.inf
+
+    # --- the transport --------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's own kind
+        self._transport.set_write_buffer_limits(_MOST_UNREAD_BYTES)
+        connection = transport.get_extra_info("socket")
+        if connection.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Linux alone drops whoever reads nothing for so long.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * BODY_SECONDS))
-        self._close_after(_HEAD_SECONDS)
+        self._client = _place(transport.get_extra_info("peername"))
+        self._server = _place(transport.get_extra_info("sockname"))
+        self._scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+        self._served.connections.add(self)
+        self._end_within(_HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._keep_open()
-        super().connection_lost(exc)
+        self._served.connections.discard(self)
+        self._is_ending = True
+        for exchange in self._exchanges:
+            exchange.end()
+        self._exchanges.clear()
+        self._arriving = self._parser = None
+        self._writable.set()
+        if self._left is not None:
+            self._left()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def shut_down(self) -> None:
+        """Close once what was taken is answered."""
+        self._is_ending = self._is_ending or self._arriving is None
+        if self._exchanges:
+            self._exchanges[-1].keep_alive = False
+        else:
+            self.close()
+            self._end_within(_CLOSE_SECONDS)  # TLS would wait for clients that are asleep
+
+    def close(self) -> None:
+        """Close once what was written is sent."""
+        self._is_ending = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._is_ending = True
+        self._transport.abort()
+
+    def _end_within(self, seconds: float) -> None:
+        self.deadline = self._loop.time() + seconds
+
+    def pause_reading(self) -> None:
+        if self._is_reading:
+            self._is_reading = False
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._is_reading and not self._transport.is_closing():
+            self._is_reading = True
+            self._transport.resume_reading()
+
+    # --- requests -------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if len(data) <= MOST_HEAD_BYTES:
+            self._feed(data)
             return
-        if self._in_head:
-            self._head_bytes += len(data)
-        else:
-            self._framing += len(data)
-        if self._head_bytes > MOST_HEAD_BYTES + len(data) or self._framing > MOST_HEAD_BYTES + len(data):
-            self.send_400_response(f"The head or the trailers go on after {MOST_HEAD_BYTES} bytes.")
+        view = memoryview(data)
+        for at in range(0, len(data), MOST_HEAD_BYTES):
+            self._feed(view[at : at + MOST_HEAD_BYTES])
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        if self._is_ending or self._parser is None:
             return
-        super().data_received(data)
+        self._overhead += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            if not self._is_ending:  # such as by a request that is to be the last one
+                self._refuse(
+                    self._refusal or Refusal(400, "malformed", "The request is no HTTP/1.1: correct it.")
+                )
+            return
+        if self._overhead > MOST_HEAD_BYTES and not self._is_ending:
+            self._refuse(_too_long())
 
     def on_message_begin(self) -> None:
-        if len(self.pipeline) >= _MOST_WAITING:
-            # An answer would be taken for that of an earlier request. The error ends the parsing.
-            self.transport.abort()
+        if len(self._exchanges) > _MOST_WAITING:
+            # An answer would be taken for that of an earlier request.
+            self.abort()
             raise ConnectionAbortedError(f"more than {_MOST_WAITING} requests wait for their answers")
-        super().on_message_begin()
-        self._in_head, self._is_complete, self._head_bytes, self._framing = True, False, 0, 0
-        self._close_after(_HEAD_SECONDS)
+        self._is_in_head, self._overhead = True, 0
+        self._url = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        self._expects_continue = self._is_chunked = False
+        self._end_within(_HEAD_SECONDS)
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_in_head:
+            return  # a trailer
+        if len(self._headers) == _MOST_FIELDS:
+            self._reject(400, f"The head has more than {_MOST_FIELDS} fields: that is the most.")
+        name = name.lower()
+        self._head_bytes += len(name) + len(value)
+        if name == b"expect":
+            self._expects_continue = value.strip().lower() == b"100-continue"
+        elif name == b"transfer-encoding":
+            if self._is_chunked or value.strip().lower() != b"chunked":
+                self._reject(400, "Transfer-Encoding is not chunked: that is the only one taken here.")
+            self._is_chunked = True
+        self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._head_bytes = False, 0
-        self._keep_open()
-        super().on_headers_complete()
+        assert self._parser is not None
+        version = self._parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            self._reject(505, f"The request is of HTTP {version}: HTTP/1.1 is taken here.")
+        if self._parser.should_upgrade():
+            self._reject(400, "The request asks for another protocol: HTTP/1.1 alone is spoken here.")
+        if self._is_chunked and version == "1.0":
+            self._reject(400, "HTTP/1.0 has no Transfer-Encoding: send Content-Length.")
+        if self._head_bytes + len(self._url) > MOST_HEAD_BYTES:
+            self._refusal = _too_long()
+            raise self._refusal
+        url = httptools.parse_url(self._url)
+        path = url.path.decode("ascii")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": version,
+            "method": self._parser.get_method().decode("ascii"),
+            "scheme": self._scheme,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": url.path,
+            "query_string": url.query or b"",
+            "root_path": "",
+            "headers": self._headers,
+            "client": self._client,
+            "server": self._server,
+            "state": self._served.state.copy(),
+        }
+        keep_alive = version == "1.1" and self._parser.should_keep_alive()
+        exchange = _Exchange(self, scope, keep_alive, self._expects_continue and version == "1.1")
+        self._is_in_head, self._overhead, self.deadline = False, 0, math.inf
+        self._arriving = exchange
+        self._exchanges.append(exchange)
+        if len(self._exchanges) == 1:
+            self._start(exchange)
+        else:
+            self.pause_reading()
 
     def on_body(self, body: bytes) -> None:
-        self._framing -= (1 + _MOST_FRAMING) * len(body)
-        super().on_body(body)
+        self._overhead = max(0, self._overhead - (1 + _MOST_FRAMING) * len(body))
+        if self._arriving is not None and self._arriving.take(body) > _MOST_BODY_BYTES:
+            self.pause_reading()
 
     def on_message_complete(self) -> None:
-        self._is_complete, self._framing = True, 0
-        self._keep_open()
-        super().on_message_complete()
+        exchange, self._arriving = self._arriving, None
+        self._overhead = 0
+        assert exchange is not None
+        exchange.take_end()
+        if not exchange.keep_alive:
+            self._is_ending = True
+        if exchange.is_over:
+            self._go_on(exchange)
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self._is_complete and self.cycle.response_complete:
-            # Closing at once could cost the client the answer, which it reads only once it has sent.
-            self._close_after(_LINGER_SECONDS)
+    def _reject(self, status: int, sentence: str) -> NoReturn:
+        """In a callback of the parser, which hands no error on."""
+        self._refusal = Refusal(status, "malformed", sentence)
+        raise self._refusal
 
-    def shutdown(self) -> None:
-        super().shutdown()
-        if self.transport.is_closing():  # TLS would wait for clients that are asleep
-            self.loop.call_later(_CLOSE_SECONDS, self.transport.abort)
-
-    def _close_after(self, seconds: float) -> None:
-        self._keep_open()
-        self._timer = self.loop.call_later(seconds, self.transport.abort)
-
-    def _keep_open(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-def log_caller(scope: Scope, access: Access) -> None:
-    """Have what is logged of a request name its sender."""
-    client = scope.get("client")
-    named = access.named(Headers(scope=scope).get("authorization"))
-    bind_caller("local" if client is None else client[0], named)
-
-
-class Bodies:
-    """Reads no body of JSON for a stranger, nor an endless one. (Uploads see to theirs themselves.)"""
-
-    def __init__(self, app: ASGIApp, access: Access, refused: Callable[[Request, Refusal], Response]) -> None:
-        self._app = app
-        self._access = access
-        self._refused = refused
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            log_caller(scope, self._access)
-        if (
-            scope["type"] != "http"
-            or scope["method"] in ("GET", "HEAD")
-            or not scope["path"].startswith("/v1/")
-        ):
-            await self._app(scope, receive, send)
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer what cannot be parsed, unless others are to be answered first, and close."""
+        self._is_ending = True
+        arriving, self._arriving = self._arriving, None
+        if arriving is not None and arriving in self._exchanges:
+            if arriving.is_answered_in_part:
+                self.abort()
+                return
+            self._exchanges.remove(arriving)
+            arriving.end()
+        elif arriving is not None:  # it is answered already
+            self.close()
             return
-        request = Request(scope)
-        try:
-            self._access.principal(request.headers.get("authorization"), "device", "owner", "operator")
-        except Refusal as refusal:
-            await self._refused(request, refusal)(scope, receive, send)
+        address = self._client[0] if self._client else "local"
+        log.warning(
+            "refused", address=address, status=refusal.status, reason=refusal.name, detail=refusal.sentence
+        )
+        if self._exchanges:
+            self._exchanges[-1].keep_alive = False
             return
-        if _READS_ITSELF.fullmatch(scope["path"]):
-            await self._app(scope, receive, send)
+        self._transport.write(_answer(refusal))
+        self.close()
+
+    # --- answers --------------------------------------------------------------------------------------------
+
+    def _start(self, exchange: _Exchange) -> None:
+        # In a context of its own: what is bound for one request's log is not for another's.
+        task = self._loop.create_task(exchange.run(self._served.app), context=contextvars.Context())
+        self._served.tasks.add(task)
+        task.add_done_callback(self._served.tasks.discard)
+
+    async def writable(self) -> None:
+        """Wait until the client has read most of what was written."""
+        if not self._writable.is_set():
+            await self._writable.wait()
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    def answered(self, exchange: _Exchange) -> None:
+        """The first of the exchanges is over."""
+        self._exchanges.popleft()
+        if not exchange.keep_alive:
+            self._exchanges.clear()
+        if exchange.is_complete:
+            self._go_on(exchange)
         else:
-            await self._app(scope, _bounded(receive), send)
+            # Closing at once could cost the client the answer, which it reads only once it has sent.
+            self._end_within(_LINGER_SECONDS)
+            self.resume_reading()
+
+    def _go_on(self, exchange: _Exchange) -> None:
+        """Take the next request, now that one is answered and has come whole."""
+        if not exchange.keep_alive:
+            self.close()
+            return
+        if self._exchanges:
+            self._start(self._exchanges[0])
+        elif not self._is_in_head:
+            self._end_within(_IDLE_SECONDS)
+        if len(self._exchanges) < 2:
+            self.resume_reading()
 
 
-def _bounded(receive: Receive) -> Receive:
-    size = 0
-    end = asyncio.get_running_loop().time() + BODY_SECONDS
+class _Exchange:
+    """A request and its answer, as an ASGI application has them."""
 
-    async def bounded() -> Message:
-        nonlocal size
+    def __init__(
+        self, connection: HttpConnection, scope: Scope, keep_alive: bool, expects_continue: bool
+    ) -> None:
+        self._connection = connection
+        self._scope = scope
+        self._expects_continue = expects_continue
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._changed: asyncio.Event | None = None
+        self._has_read_end = False
+        self._status = 0
+        self._head: list[bytes] | None = None
+        """Made, and sent with the first part of the body."""
+        self._is_chunked = self._is_bodiless = False
+        self._to_come = 0
+        """Bytes of the answer's body, if it is not chunked."""
+        self.keep_alive = keep_alive
+        self.is_complete = False
+        """The request's body has ended."""
+        self.is_over = False
+        """It is answered, or the client has gone."""
+
+    @property
+    def is_answered_in_part(self) -> bool:
+        return self._status != 0 and self._head is None
+
+    # --- the request ----------------------------------------------------------------------------------------
+
+    def take(self, body: bytes) -> int:
+        """A part of the body. How many bytes of it wait to be read."""
+        self._expects_continue = False
+        if self.is_over:
+            return 0
+        self._pieces.append(body)
+        self._size += len(body)
+        if len(self._pieces) > _MOST_PIECES:
+            self._pieces = [b"".join(self._pieces)]
+        self._wake()
+        return self._size
+
+    def take_end(self) -> None:
+        self.is_complete = True
+        self._wake()
+
+    def end(self) -> None:
+        """Nothing more is read or sent."""
+        self.is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+
+    async def receive(self) -> Message:
+        if self._expects_continue and not (self.is_over or self.is_complete or self._status):
+            self._expects_continue = False
+            self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while not self.is_over and not self._pieces and (self._has_read_end or not self.is_complete):
+            self._connection.resume_reading()
+            if self._changed is None:
+                self._changed = asyncio.Event()  # which several of the application's tasks may await
+            self._changed.clear()
+            await self._changed.wait()
+        if self.is_over:
+            return {"type": "http.disconnect"}
+        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        self._has_read_end = self.is_complete
+        return {"type": "http.request", "body": body, "more_body": not self.is_complete}
+
+    # --- the answer -----------------------------------------------------------------------------------------
+
+    async def run(self, app: ASGIApp) -> None:
+        """Have it answered, whatever the application does."""
         try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError:
-            raise HTTPException(
-                408, f"The body has not ended within {BODY_SECONDS:g} s: send it again."
-            ) from None
-        size += len(message.get("body", b""))
-        if size > MOST_JSON_BYTES:
-            raise HTTPException(413, f"The body goes on after {MOST_JSON_BYTES} bytes: that is the most.")
-        return message
+            await app(self._scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            self._fail(overloaded("The gateway is stopping"))
+            raise
+        except Exception as error:
+            log.error(
+                "failed",
+                path=self._scope["path"],
+                error=repr(error),
+                traceback="".join(traceback.format_exception(error, limit=-5)),
+            )
+        self._fail(failed())
 
-    return bounded
+    def _fail(self, refusal: Refusal) -> None:
+        """Answer in the application's place, unless it has done so."""
+        if self.is_over:
+            return
+        self.keep_alive = False
+        if self.is_answered_in_part:
+            self._connection.abort()
+        else:
+            self._connection.write(_answer(refusal))
+            self._finish()
+
+    def _finish(self) -> None:
+        self.end()
+        self._connection.answered(self)
+
+    async def send(self, message: Message) -> None:
+        await self._connection.writable()
+        if self.is_over:
+            return  # to nobody
+        kind = message["type"]
+        if kind == "http.response.start" and not self._status:
+            self._begin(message["status"], message.get("headers", ()))
+        elif kind == "http.response.body" and self._status:
+            self._go_on(message.get("body", b""), message.get("more_body", False))
+        else:
+            raise RuntimeError(f"The application sends {kind}: an answer has one start, and then its body.")
+
+    def _begin(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        head = [_status_line(status), _date(int(time.time()))]
+        stated = None
+        for name, value in headers:
+            name = name.lower()
+            if _NO_NAME.search(name) or _NO_VALUE.search(value):
+                raise RuntimeError(f"The application sends the header {name!r} with what no header may hold.")
+            if name == b"connection":
+                self.keep_alive = self.keep_alive and b"close" not in value.lower()
+            elif name != b"transfer-encoding":
+                if name == b"content-length":
+                    stated = int(value)
+                head += (name, b": ", value, b"\r\n")
+        self._is_bodiless = self._scope["method"] == "HEAD" or status in _WITHOUT_BODY
+        if stated is not None:
+            self._to_come = 0 if self._is_bodiless else stated
+        elif not self._is_bodiless:
+            if self._scope["http_version"] == "1.1":
+                head.append(b"transfer-encoding: chunked\r\n")
+            self._is_chunked = True
+        if self._expects_continue and not self.is_complete:
+            self.keep_alive = False  # the client may send the body, or not
+        if not self.keep_alive:
+            head.append(b"connection: close\r\n")
+        head.append(b"\r\n")
+        self._head, self._status = head, status
+
+    def _go_on(self, body: bytes, more: bool) -> None:
+        pieces = self._head or []
+        if self._is_bodiless:
+            pass
+        elif not self._is_chunked:
+            self._to_come -= len(body)
+            if self._to_come < 0 or (self._to_come and not more):
+                raise RuntimeError("The application sends a body of another length than its Content-Length.")
+            pieces.append(body)
+        elif self._scope["http_version"] != "1.1":
+            pieces.append(body)  # which ends with the connection
+        else:
+            if body:
+                pieces += (b"%x\r\n" % len(body), body, b"\r\n")
+            if not more:
+                pieces.append(b"0\r\n\r\n")
+        self._head = None
+        self._connection.write(b"".join(pieces))
+        if not more:
+            self._finish()
 
 
-class StrictRoute(APIRoute):
-    """Its JSON means one thing to every reader: no name twice, no NaN, no depth that overflows a stack."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def strict(request: Request) -> Response:
-            return await handler(_StrictRequest(request.scope, request.receive))
-
-        return strict
+def _too_long() -> Refusal:
+    return Refusal(
+        400, "malformed", f"The head or the trailers go on after {MOST_HEAD_BYTES} bytes: that is the most."
+    )
 
 
-class _StrictRequest(Request):
-    async def json(self) -> Any:
-        try:
-            return json_text.parse_large(await self.body())
-        except ValueError as error:
-            raise HTTPException(
-                400, f"The body is not JSON as it is taken here: {str(error)[:200]}."
-            ) from None
+def _answer(refusal: Refusal) -> bytes:
+    """All that the client gets, who is to send nothing more over the connection."""
+    body = refusal.problem.model_dump_json().encode()
+    retry = () if refusal.retry_after is None else (f"retry-after: {refusal.retry_after:.0f}\r\n".encode(),)
+    return b"".join(
+        (
+            *(_status_line(refusal.status), _date(int(time.time())), *retry),
+            f"content-type: {PROBLEM}\r\ncontent-length: {len(body)}\r\n".encode(),
+            *(b"connection: close\r\n\r\n", body),
+        )
+    )
+
+
+@cache
+def _status_line(status: int) -> bytes:
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    return f"HTTP/1.1 {status} {phrase}\r\n".encode()
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> bytes:
+    return f"date: {formatdate(second, usegmt=True)}\r\n".encode()
+
+
+def _place(address: Any) -> tuple[str, int] | None:
+    """A host and a port; None for a socket in the file system."""
+    return (str(address[0]), int(address[1])) if isinstance(address, tuple) else None

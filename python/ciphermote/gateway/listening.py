@@ -13,9 +13,6 @@ import ssl
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
-
-import uvicorn
 
 from ciphermote.gateway.logs import log
 
@@ -114,10 +111,14 @@ class Listener:
     for as asyncio's Server is."""
 
     def __init__(
-        self, sockets: list[socket.socket], protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext
+        self,
+        sockets: list[socket.socket],
+        connect: Callable[[Callable[[], None]], asyncio.Protocol],
+        tls: ssl.SSLContext,
     ) -> None:
+        """connect: makes a protocol, and is given what is to be called once its connection has gone."""
         self._loop = asyncio.get_running_loop()
-        self._protocol = protocol
+        self._connect = connect
         self._tls = tls
         self.connections = Connections(room_for_connections())
         self._turned = Turned(self.connections)
@@ -163,7 +164,7 @@ class Listener:
 
         try:
             await self._loop.connect_accepted_socket(
-                lambda: _telling(self._protocol(), left),
+                lambda: self._connect(left),
                 connection,
                 ssl=self._tls,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
@@ -172,18 +173,6 @@ class Listener:
         except OSError:  # also what TLS objects to, and time that is up
             self._turned.count("connections without a handshake", address)
             left()
-
-
-def _telling(protocol: asyncio.Protocol, left: Callable[[], None]) -> asyncio.Protocol:
-    """A protocol that also tells when its connection has gone."""
-    lost = protocol.connection_lost
-
-    def connection_lost(error: Exception | None) -> None:
-        left()
-        lost(error)
-
-    protocol.connection_lost = connection_lost  # type: ignore[assignment,method-assign]
-    return protocol
 
 
 def network_of(address: str) -> str:
@@ -196,28 +185,8 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False))
 
 
-class Server(uvicorn.Server):
-    """uvicorn's, which would take connections until there are no more files."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await self.lifespan.startup()
-        config = self.config
-        assert config.ssl is not None
-
-        def protocol() -> asyncio.Protocol:
-            made: Any = config.http_protocol_class
-            found: asyncio.Protocol = made(
-                config=config, server_state=self.server_state, app_state=self.lifespan.state
-            )
-            return found
-
-        listening = sockets or _bound(config.host, config.port)
-        self.servers = [Listener(listening, protocol, config.ssl)]  # type: ignore[list-item]
-        self.started = True
-
-
-def _bound(host: str, port: int) -> list[socket.socket]:
-    """At each address of a name that this machine has. OSError if there is none."""
+def bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at each address of a name that this machine has. OSError if there is none."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     found, failure = [], None
     for family, _, _, _, address in places:

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.connections import StrictRoute
+from ciphermote.gateway.bodies import StrictRoute
+from ciphermote.rest import routes
 from ciphermote.rest.operator_answers import (
     AuditPage,
     Deletion,
@@ -39,6 +40,7 @@ from ciphermote.rest.requests import (
     RetentionRequest,
     TenantRequest,
 )
+from ciphermote.rest.words import ID
 
 _NEWEST = 2**62
 
@@ -60,43 +62,43 @@ def _actor(request: Request) -> Actor:
 
 Who = Annotated[Actor, Depends(_actor)]
 
-operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=PROBLEMS, route_class=StrictRoute)
+operators = APIRouter(tags=["operators"], responses=PROBLEMS, route_class=StrictRoute)
 
 
 # --- tenants ------------------------------------------------------------------------------------------------
 
 
-@operators.get("/tenants", operation_id="list_tenants")
+@operators.get(routes.TENANTS, operation_id="list_tenants")
 def list_tenants(gateway: TheGateway, who: Who, after: AfterName = "", limit: Limit = 100) -> TenantPage:
     """List tenants, with their quotas and how much of them they have used."""
     return gateway.operator.tenants(after, limit)
 
 
-@operators.post("/tenants", operation_id="create_tenant", status_code=201)
+@operators.post(routes.TENANTS, operation_id="create_tenant", status_code=201)
 def create_tenant(gateway: TheGateway, who: Who, tenant: TenantRequest) -> NewTenant:
     """Create a tenant, with its owner's first token."""
     return gateway.operator.add_tenant(who, tenant)
 
 
-@operators.get("/tenants/{tenant}", operation_id="get_tenant")
+@operators.get(routes.A_TENANT, operation_id="get_tenant")
 def get_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Tenant:
     """Show a tenant."""
     return gateway.operator.tenant(tenant)
 
 
-@operators.delete("/tenants/{tenant}", operation_id="delete_tenant", status_code=202)
+@operators.delete(routes.A_TENANT, operation_id="delete_tenant", status_code=202)
 def delete_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Deletion:
     """Delete a tenant: its access ends at once, and everything that it has is removed in the background."""
     return gateway.operator.delete_tenant(who, tenant)
 
 
-@operators.patch("/tenants/{tenant}/quotas", operation_id="set_quotas")
+@operators.patch(routes.QUOTAS, operation_id="set_quotas")
 def set_quotas(gateway: TheGateway, who: Who, tenant: Tenants, quotas: QuotaChange) -> Tenant:
     """Give a tenant other quotas; those left out stay as they are."""
     return gateway.operator.change_quotas(who, tenant, quotas)
 
 
-@operators.get("/deletions", operation_id="list_deletions")
+@operators.get(routes.DELETIONS, operation_id="list_deletions")
 def list_deletions(
     gateway: TheGateway, who: Who, after: Before = _NEWEST, limit: Limit = 100
 ) -> DeletionPage:
@@ -107,7 +109,7 @@ def list_deletions(
 # --- fleets and devices -------------------------------------------------------------------------------------
 
 
-@operators.get("/tenants/{tenant}/fleets", operation_id="list_tenant_fleets")
+@operators.get(routes.TENANT_FLEETS, operation_id="list_tenant_fleets")
 def list_tenant_fleets(
     gateway: TheGateway, who: Who, tenant: Tenants, after: AfterName = "", limit: Limit = 100
 ) -> FleetPage:
@@ -115,13 +117,13 @@ def list_tenant_fleets(
     return gateway.operator.fleets(tenant, after, limit)
 
 
-@operators.delete("/tenants/{tenant}/fleets/{fleet}", operation_id="delete_fleet", status_code=202)
+@operators.delete(routes.TENANT_FLEET, operation_id="delete_fleet", status_code=202)
 def delete_fleet(gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets) -> Deletion:
     """Delete a fleet: nothing more is accepted at once, and what it has is removed in the background."""
     return gateway.operator.delete_fleet(who, tenant, fleet)
 
 
-@operators.put("/tenants/{tenant}/fleets/{fleet}/retention", operation_id="set_fleet_retention")
+@operators.put(routes.FLEET_RETENTION, operation_id="set_fleet_retention")
 def set_fleet_retention(
     gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, retention: RetentionRequest
 ) -> FleetSummary:
@@ -129,7 +131,7 @@ def set_fleet_retention(
     return gateway.operator.set_retention(who, tenant, fleet, retention.retain_days)
 
 
-@operators.get("/tenants/{tenant}/fleets/{fleet}/devices", operation_id="list_fleet_devices")
+@operators.get(routes.FLEET_DEVICES, operation_id="list_fleet_devices")
 def list_fleet_devices(
     gateway: TheGateway,
     who: Who,
@@ -142,9 +144,7 @@ def list_fleet_devices(
     return gateway.operator.devices(tenant, fleet, after, limit)
 
 
-@operators.delete(
-    "/tenants/{tenant}/fleets/{fleet}/devices/{device}", operation_id="delete_device", status_code=202
-)
+@operators.delete(routes.FLEET_DEVICE, operation_id="delete_device", status_code=202)
 def delete_device(
     gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, device: DeviceNumber
 ) -> Deletion:
@@ -156,31 +156,31 @@ def delete_device(
 # --- tokens -------------------------------------------------------------------------------------------------
 
 
-@operators.get("/tokens", operation_id="list_tokens_of")
+@operators.get(routes.EVERY_TOKEN, operation_id="list_tokens_of")
 def list_tokens_of(
     gateway: TheGateway,
     who: Who,
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
-    after: Annotated[str, Query(pattern="^(?:[0-9a-f]{16})?$", description="A page's next")] = "",
+    after: Annotated[str, Query(pattern=f"^(?:{ID})?$", description="A page's next")] = "",
     limit: Limit = 100,
 ) -> TokenPage:
     """List a tenant's tokens, or (without a tenant) the operators', without their secrets."""
     return gateway.operator.tokens(tenant, after, limit)
 
 
-@operators.post("/tokens", operation_id="create_token", status_code=201)
+@operators.post(routes.EVERY_TOKEN, operation_id="create_token", status_code=201)
 def create_token(gateway: TheGateway, who: Who, form: TokenForm) -> NewToken:
     """Make a token for an owner of a tenant, or (without a tenant) for an operator."""
     return gateway.operator.add_token(who, form)
 
 
-@operators.patch("/tokens/{token}", operation_id="renew_token")
+@operators.patch(routes.ANY_TOKEN, operation_id="renew_token")
 def renew_token(gateway: TheGateway, who: Who, token: TokenId, renewal: Renewal) -> Token:
     """Have a token, expired or not, end at another time, or never. Its secret stays the same."""
     return gateway.operator.renew_token(who, token, renewal.expires)
 
 
-@operators.delete("/tokens/{token}", operation_id="revoke_token_of")
+@operators.delete(routes.ANY_TOKEN, operation_id="revoke_token_of")
 def revoke_token_of(gateway: TheGateway, who: Who, token: TokenId) -> Token:
     """End anyone's token, now and for good."""
     return gateway.operator.revoke_token(who, token)
@@ -189,7 +189,7 @@ def revoke_token_of(gateway: TheGateway, who: Who, token: TokenId) -> Token:
 # --- what is quarantined, and the audit log -----------------------------------------------------------------
 
 
-@operators.get("/quarantine", operation_id="list_quarantine")
+@operators.get(routes.QUARANTINE, operation_id="list_quarantine")
 def list_quarantine(
     gateway: TheGateway, who: Who, after: AfterNumber = -1, limit: Limit = 100
 ) -> QuarantinePage:
@@ -197,19 +197,19 @@ def list_quarantine(
     return gateway.operator.quarantined(after, limit)
 
 
-@operators.post("/quarantine/{number}/accept", operation_id="accept_quarantined")
+@operators.post(routes.ACCEPTANCE, operation_id="accept_quarantined")
 def accept_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
     """Accept a jump of a counter: the device's next attempt is taken."""
     return gateway.operator.settle(who, number, accept=True)
 
 
-@operators.post("/quarantine/{number}/discard", operation_id="discard_quarantined")
+@operators.post(routes.DISCARD, operation_id="discard_quarantined")
 def discard_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
     """Drop the bytes that wait."""
     return gateway.operator.settle(who, number, accept=False)
 
 
-@operators.get("/audit", operation_id="list_audit")
+@operators.get(routes.AUDIT, operation_id="list_audit")
 def list_audit(
     gateway: TheGateway,
     who: Who,

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from urllib.parse import quote
 
 import httpx
 
 from ciphermote.base.errors import GatewayError, ParameterError
 from ciphermote.gateway.gateway_files import operator_socket
+from ciphermote.rest import routes
 from ciphermote.rest.answers import Answer, Item, Page
 from ciphermote.rest.http import checked_token, checked_url, refusal_of
 from ciphermote.rest.operator_answers import (
@@ -101,58 +101,58 @@ class OperatorClient:
 
     def tenants(self) -> Iterator[Tenant]:
         """Tenants, by name."""
-        return self._pages("tenants", TenantPage)
+        return self._pages(routes.TENANTS, TenantPage)
 
     def tenant(self, name: str) -> Tenant:
         """The tenant of this name."""
-        return self._ask("GET", f"tenants/{_part(name)}", Tenant)
+        return self._ask("GET", routes.A_TENANT.path(tenant=name), Tenant)
 
     def create_tenant(self, name: str, quotas: dict[str, int] | None = None) -> NewTenant:
         """A new tenant and its owner's first token. quotas: others than the gateway's own, by name."""
         fields = {f"most_{quota}": most for quota, most in (quotas or {}).items()}
-        return self._ask("POST", "tenants", NewTenant, json={"name": name, **fields})
+        return self._ask("POST", routes.TENANTS, NewTenant, json={"name": name, **fields})
 
     def set_quotas(self, name: str, quotas: dict[str, int]) -> Tenant:
         """Give a tenant these quotas, by name; the others stay as they are."""
-        return self._ask("PATCH", f"tenants/{_part(name)}/quotas", Tenant, json=quotas)
+        return self._ask("PATCH", routes.QUOTAS.path(tenant=name), Tenant, json=quotas)
 
     def delete_tenant(self, name: str) -> Deletion:
         """Delete a tenant with everything that it has."""
-        return self._ask("DELETE", f"tenants/{_part(name)}", Deletion)
+        return self._ask("DELETE", routes.A_TENANT.path(tenant=name), Deletion)
 
     def deletions(self) -> Iterator[Deletion]:
         """Deletions, the newest first."""
-        return self._pages("deletions", DeletionPage)
+        return self._pages(routes.DELETIONS, DeletionPage)
 
     # --- fleets and devices ---------------------------------------------------------------------------------
 
     def fleets(self, tenant: str) -> Iterator[FleetSummary]:
         """A tenant's fleets, by name."""
-        return self._pages(f"tenants/{_part(tenant)}/fleets", FleetPage)
+        return self._pages(routes.TENANT_FLEETS.path(tenant=tenant), FleetPage)
 
     def set_retention(self, tenant: str, fleet: str, days: int | None) -> FleetSummary:
         """Delete a fleet's windows and results after so many days; None keeps them."""
-        path = f"tenants/{_part(tenant)}/fleets/{_part(fleet)}/retention"
+        path = routes.FLEET_RETENTION.path(tenant=tenant, fleet=fleet)
         return self._ask("PUT", path, FleetSummary, json={"retain_days": days})
 
     def delete_fleet(self, tenant: str, fleet: str) -> Deletion:
         """Delete a fleet with everything in it."""
-        return self._ask("DELETE", f"tenants/{_part(tenant)}/fleets/{_part(fleet)}", Deletion)
+        return self._ask("DELETE", routes.TENANT_FLEET.path(tenant=tenant, fleet=fleet), Deletion)
 
     def devices(self, tenant: str, fleet: str) -> Iterator[DeviceSummary]:
         """A fleet's devices, by number."""
-        return self._pages(f"tenants/{_part(tenant)}/fleets/{_part(fleet)}/devices", DevicePage)
+        return self._pages(routes.FLEET_DEVICES.path(tenant=tenant, fleet=fleet), DevicePage)
 
     def delete_device(self, tenant: str, fleet: str, device: int) -> Deletion:
         """Delete a device with everything that it sent."""
-        path = f"tenants/{_part(tenant)}/fleets/{_part(fleet)}/devices/{device}"
+        path = routes.FLEET_DEVICE.path(tenant=tenant, fleet=fleet, device=device)
         return self._ask("DELETE", path, Deletion)
 
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def tokens(self, tenant: str | None = None) -> Iterator[Token]:
         """Tokens of a tenant, or (None) the operators', by id."""
-        return self._pages("tokens", TokenPage, {} if tenant is None else {"tenant": tenant})
+        return self._pages(routes.EVERY_TOKEN, TokenPage, {} if tenant is None else {"tenant": tenant})
 
     def create_token(
         self, tenant: str | None = None, *, note: str = "", expires: float | None = None
@@ -160,40 +160,40 @@ class OperatorClient:
         """A new token of an owner of a tenant, or (None) of an operator. expires: when it ends, in seconds
         since 1970; None: never."""
         return self._ask(
-            "POST", "tokens", NewToken, json={"tenant": tenant, "note": note, "expires": expires}
+            "POST", routes.EVERY_TOKEN, NewToken, json={"tenant": tenant, "note": note, "expires": expires}
         )
 
     def renew_token(self, token: str, expires: float | None) -> Token:
         """Have the token of this id, expired or not, end then; None: never."""
-        return self._ask("PATCH", f"tokens/{_part(token)}", Token, json={"expires": expires})
+        return self._ask("PATCH", routes.ANY_TOKEN.path(token=token), Token, json={"expires": expires})
 
     def revoke_token(self, token: str) -> Token:
         """End the token of this id, now and for good."""
-        return self._ask("DELETE", f"tokens/{_part(token)}", Token)
+        return self._ask("DELETE", routes.ANY_TOKEN.path(token=token), Token)
 
     # --- what is quarantined, and the audit log -------------------------------------------------------------
 
     def quarantined(self) -> Iterator[Quarantined]:
         """Deliveries that wait for the operator, the oldest first."""
-        return self._pages("quarantine", QuarantinePage)
+        return self._pages(routes.QUARANTINE, QuarantinePage)
 
     def accept(self, number: int) -> Quarantined:
         """Accept a jump of a counter: the device's next attempt is taken."""
-        return self._ask("POST", f"quarantine/{number}/accept", Quarantined)
+        return self._ask("POST", routes.ACCEPTANCE.path(number=number), Quarantined)
 
     def discard(self, number: int) -> Quarantined:
         """Drop the bytes that wait."""
-        return self._ask("POST", f"quarantine/{number}/discard", Quarantined)
+        return self._ask("POST", routes.DISCARD.path(number=number), Quarantined)
 
     def audit(self, tenant: str | None = None) -> Iterator[AuditEntry]:
         """Entries of the audit log, the newest first. tenant: those about it alone."""
-        return self._pages("audit", AuditPage, {} if tenant is None else {"tenant": tenant})
+        return self._pages(routes.AUDIT, AuditPage, {} if tenant is None else {"tenant": tenant})
 
     # --- requests -------------------------------------------------------------------------------------------
 
     def _ask(self, method: str, path: str, kind: type[_Answer], **more: Any) -> _Answer:
         try:
-            response = self._http.request(method, f"/v1/operator/{path}", **more)
+            response = self._http.request(method, path, **more)
         except httpx.HTTPError as error:
             raise GatewayError(
                 f"{self._where} ({str(error) or type(error).__name__})", "unreachable"
@@ -220,8 +220,3 @@ class OperatorClient:
             if page.next is None:
                 return
             cursor = {"after": page.next}
-
-
-def _part(name: str) -> str:
-    """A name as a part of a path."""
-    return quote(name, safe="")

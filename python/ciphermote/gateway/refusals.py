@@ -9,6 +9,8 @@ import sqlite3
 from ciphermote.rest.answers import Problem
 from ciphermote.rest.http import PROBLEM_TYPE
 
+PROBLEM = "application/problem+json"
+
 
 class Refusal(Exception):
     """status: HTTP's; name: for programs, in hyphens; sentence: for people. retry_after: seconds after which

@@ -14,16 +14,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import uvicorn
-from starlette.types import ASGIApp
-
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
-from ciphermote.gateway.connections import BoundedProtocol
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
+from ciphermote.gateway.http_server import https_server
 from ciphermote.gateway.jobs import boot_clock
-from ciphermote.gateway.listening import Server
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.missing import count_missing
 from ciphermote.gateway.mqtt import Subscriber
@@ -66,15 +62,13 @@ async def serve(settings: Settings, ready: Callable[[], None]) -> None:
 
     def stop() -> None:
         app.state.stopping = True
-        server.should_exit = True
+        server.stop()
         local.stop()
 
-    with suppress(ValueError):
-        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:
-        await asyncio.gather(server._serve(), local.serve())
+        await asyncio.gather(server.serve(), local.serve())
     finally:
         for task in tasks:
             task.cancel()
@@ -83,25 +77,6 @@ async def serve(settings: Settings, ready: Callable[[], None]) -> None:
             gate.close()
         await gateway.close()
         log.info("stopped")
-
-
-def https_server(app: ASGIApp, host: str, port: int, certificate: Path, key: Path) -> Server:
-    """A server of an application, with the gateway's bounds on what a connection may take."""
-    return Server(
-        uvicorn.Config(
-            app,
-            host=host,
-            port=port,
-            ssl_certfile=str(certificate),
-            ssl_keyfile=str(key),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
-            timeout_keep_alive=75,
-            http=BoundedProtocol,
-        )
-    )
 
 
 def _certificate(gateway: Gateway) -> tuple[Path, Path]:

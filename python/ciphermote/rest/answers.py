@@ -12,7 +12,8 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ciphermote.rest.requests import AnswerForm, Definition, JobKind, KeyId
+from ciphermote.rest.requests import AnswerForm, Definition, KeyId
+from ciphermote.rest.words import JobKind
 
 Item = TypeVar("Item")
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]

@@ -26,11 +26,12 @@ from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet, Scheme
 from ciphermote.parameters.files import parameters_from_dict
+from ciphermote.rest.words import ID, NAME, JobKind
 
-NAME_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
+NAME_PATTERN = f"^{NAME}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """A name of a tenant, fleet or stream: lowercase letters, digits and hyphens."""
-ID_PATTERN = r"^[0-9a-f]{16}$"
+ID_PATTERN = f"^{ID}$"
 KeyId = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 PATTERNS = {
     NAME_PATTERN: "take 1 to 40 lowercase letters, digits and hyphens, with no hyphen first or last",
@@ -164,9 +165,6 @@ class AnswerForm(Model):
 
     largest: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     log2_tiles: Annotated[int, Field(ge=0, le=4)] = 0
-
-
-JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
 
 
 class JobSpec(Model):

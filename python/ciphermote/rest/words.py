@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words and names that requests, answers and paths of the API may hold."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+NAME = r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"
+"""A regular expression for names of tenants, fleets and streams."""
+ID = r"[0-9a-f]{16}"
+"""A regular expression for what identifies a key or a token."""
+
+JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
+JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
+JobAction = Literal["cancel", "retry", "replay"]
+JOB_ACTIONS: tuple[JobAction, ...] = get_args(JobAction)
+DeviceAction = Literal["revoke", "quarantine", "activate"]
+DEVICE_ACTIONS: tuple[DeviceAction, ...] = get_args(DeviceAction)
+KeyKind = Literal["galois", "relin"]
+KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
+
+
+def one_of(words: tuple[str, ...]) -> str:
+    """A regular expression for these words."""
+    return "|".join(words)
