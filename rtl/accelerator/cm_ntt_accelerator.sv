@@ -15,18 +15,20 @@ module cm_ntt_accelerator #(
     parameter integer LOG2_N = 10,
     parameter integer WIDTH = 32,
     parameter integer LOG2_UNITS = 0,
-    parameter integer LOG2_BEAT = 2, // residues in a beat of the streams, 32 bits each or, above 32 bits, 64
-    parameter integer GENERATE = 0, // 1: twiddles are computed, not stored
+    // Log2 of residues in a beat of the streams, of 32 bits each or, above 32 bits, 64.
+    parameter integer LOG2_BEAT = 2,
+    parameter integer GENERATE = 0, // 1: twiddles are computed instead of stored
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
-    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                           aclk,
     input  wire                           aresetn, // synchronous
     output wire                           irq,     // level: registers.md
-    output wire                           restart, // CONTROL.RESET was written
-    input  wire                           hold,    // commands wait, as during a wipe; 0 if there is nothing to wait for
+    output wire                           restart, // CONTROL.RESET was written.
+    // Commands wait, as during a wipe; tie it to 0 if nothing else wipes.
+    input  wire                           hold,
     input  wire [7:0]                     s_axil_awaddr,
     input  wire                           s_axil_awvalid,
     output wire                           s_axil_awready,
@@ -45,7 +47,8 @@ module cm_ntt_accelerator #(
     output wire                           s_axil_rvalid,
     input  wire                           s_axil_rready,
     input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata,
-    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep, // all ones, or the packet has the wrong length
+    // Must be all ones; else the packet has the wrong length.
+    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep,
     input  wire                           s_axis_tvalid,
     input  wire                           s_axis_tlast,
     output wire                           s_axis_tready,
@@ -58,7 +61,7 @@ module cm_ntt_accelerator #(
     `include "cm_latency.svh"
     `include "cm_refuse.svh"
     `include "cm_registers.svh"
-    generate // the engine checks the others
+    generate // The engine checks the other parameters.
         `CM_REFUSE(g_bad_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
                    "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
         `CM_REFUSE(g_bad_log2_beat_b, LOG2_BEAT >= LOG2_N,
@@ -110,7 +113,8 @@ module cm_ntt_accelerator #(
     localparam integer BANK_ROWS = 2 << ROW_BITS;
     localparam integer TABLE_ROWS = (LOG2_UNITS + 2 + 4) << ROW_BITS;
     localparam integer MOST_ROWS = (BANK_ROWS > TABLE_ROWS) ? BANK_ROWS : TABLE_ROWS;
-    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16; // a queue of beats, or zeros through the pipeline
+    // Enough for a queue of beats, and for zeros to pass the pipeline.
+    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16;
     localparam integer WIPE_BITS = $clog2(WIPE_LAST + 1);
     reg                 wiping;
     reg [WIPE_BITS-1:0] wipe_row;
@@ -183,7 +187,8 @@ module cm_ntt_accelerator #(
 
     localparam integer PAIRS = ((1 << ROW_BITS) < ROW_LATENCY) ? 1 : 0;
 
-    // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
+    // State of each set: a job waits for the engine, the engine works on it, its result waits or is being
+    // sent.
     reg [1:0] loaded;
     reg [1:0] working;
     reg [1:0] computed;
@@ -191,17 +196,17 @@ module cm_ntt_accelerator #(
     reg       work_set;
     reg       leave_set;
 
-    reg       table_arrives;  // the current command
+    reg       table_arrives;  // The current command loads a table.
     reg       twiddles_arrive;
     reg       arriving_operand;
     reg       job_unset;
-    // The job of each set:
+    // The job of each set.
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
-    reg [1:0] job_page;       // where its packet arrives, and its first result is
-    reg [1:0] job_pair;       // a second job is in the other page
+    reg [1:0] job_page;       // page where its packet arrives and its first result is
+    reg [1:0] job_pair;       // A second job is in the other page.
     reg [1:0] second_failed;
-    reg       follows_two;    // the job that arrives: a set with two results
-    reg       second_arrives; // the packet that arrives is of a second job, for the set loaded last
+    reg       follows_two;    // The job that arrives has a set with two results.
+    reg       second_arrives; // The packet that arrives is that of a second job, for the set loaded last.
     wire      last_set = !arrival_set;
     wire      packet_set = second_arrives ? last_set : arrival_set;
 

@@ -14,7 +14,7 @@ module cm_ntt_accelerator_two_clocks #(
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
-    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                             aclk,
     input  wire                             aresetn,
@@ -52,15 +52,15 @@ module cm_ntt_accelerator_two_clocks #(
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
     localparam integer KEEP_BITS = BEAT_BITS / 8;
     localparam integer LOG2_DEPTH = 4;
-    localparam [LOG2_DEPTH:0] WIPED = 1 << LOG2_DEPTH; // beats of a queue
+    localparam [LOG2_DEPTH:0] WIPED = 1 << LOG2_DEPTH; // number of beats of a queue
 
     // --- resets -----------------------------------------------------------------------------------------------------
 
     wire restart;
-    reg                request;  // this side is in reset, and asks the other one to be
+    reg                request;  // This side is in reset, and asks the other one to be.
     reg [LOG2_DEPTH:0] wiped;
     (* async_reg = "true" *) reg [1:0] answer_seen;
-    reg                answer;   // the other side is in reset and has wiped its queue
+    reg                answer;   // The other side is in reset and has wiped its queue.
     wire hold = request || answer_seen[1];
     always_ff @(posedge aclk) begin
         answer_seen <= {answer_seen[0], answer};
@@ -94,7 +94,7 @@ module cm_ntt_accelerator_two_clocks #(
     // --- queues -----------------------------------------------------------------------------------------------------
 
     wire [BEAT_BITS-1:0] in_data, out_data;
-    wire [KEEP_BITS-1:0] in_keep, out_keep; // every byte counts on the way out
+    wire [KEEP_BITS-1:0] in_keep, out_keep; // Every byte counts on the way out.
     wire                 in_valid, in_ready, in_last, out_valid, out_ready, out_last;
 
     cm_stream_crossing #(.WIDTH(BEAT_BITS + KEEP_BITS + 1), .LOG2_DEPTH(LOG2_DEPTH)) u_in (

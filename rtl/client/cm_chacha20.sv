@@ -13,11 +13,11 @@ module cm_chacha20 (
     input  wire         clk_i,
     input  wire         rst_i,
     output wire         ready_o,
-    input  wire         start_i, // while ready_o
+    input  wire         start_i, // starts a block; only while ready_o
     input  wire [255:0] key_i,
     input  wire [127:0] position_i, // the block counter, and the nonce above it
     output wire         valid_o,
-    input  wire         take_i, // while valid_o; the state is cleared
+    input  wire         take_i, // takes the block and clears the state; only while valid_o
     output wire [511:0] mixed_o
 );
     `include "cm_chacha20.svh"

@@ -12,9 +12,9 @@ module cm_client_axi #(
     parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
     parameter integer LOG2_UNITS = 3,        // 1 .. 4: log2 of the number of butterflies
     parameter integer PRIMES = 3,            // 2 .. 7: the most primes of a ciphertext
-    parameter integer DEEP = 1,              // 1: a longer pipeline, for a higher clock on FPGAs; 0: the shorter one
-    parameter integer MULTIPLIER_WIDTH = 24, // 17 or 24: bits of an FPGA's multiplier block; 64: for standard cells
-    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: bits a cycle of the multiplier that hashes tagged frames
+    parameter integer DEEP = 1,              // 1: a longer pipeline, for faster FPGA clocks; 0: a shorter one
+    parameter integer MULTIPLIER_WIDTH = 24, // 17 or 24: width of the FPGA's multipliers; 64: standard cells
+    parameter integer TAG_DIGIT = 4 // 4, 8, 16 or 32: bits a cycle of the multiplier that hashes tags
 ) (
     input  wire        aclk,
     input  wire        aresetn,          // synchronous; wipes everything, keys included: wait for STATUS.IDLE
@@ -63,7 +63,7 @@ module cm_client_axi #(
     `include "cm_client_registers.svh"
     `include "cm_latency.svh"
     localparam [31:0] IDENTITY = 32'h434D4345;
-    localparam integer MESSAGE_WIDTH = 32; // as in cm_client_engine
+    localparam integer MESSAGE_WIDTH = 32; // the same as in cm_client_engine
     localparam integer R_BITS = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
     localparam integer SCALE_R_BITS =
         montgomery_words(MESSAGE_WIDTH, LOG2_N) * montgomery_word_bits(MESSAGE_WIDTH, LOG2_N);
@@ -122,7 +122,7 @@ module cm_client_axi #(
             held_data <= s_axil_wdata;
             held_whole <= &s_axil_wstrb;
         end
-        if (responds) held_data <= 32'd0; // it may be a key
+        if (responds) held_data <= 32'd0; // The data may be a key.
         s_axil_bvalid <= responds || (s_axil_bvalid && !s_axil_bready);
         was_idle <= idle;
         if (takes_command || faults || abort) command_waits <= 1'b0;

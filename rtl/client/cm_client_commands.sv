@@ -16,12 +16,12 @@ module cm_client_commands #(
     input  wire                    command_i,
     input  wire [3:0]              code_i,
     output wire                    ready_o,
-    output wire                    idle_o,      // no work, no wipe and no word to give is left
+    output wire                    idle_o,      // high when no work, no wipe and no word to give is left
     // What the engine does.
     input  wire                    wiping_i,
     input  wire                    front_busy_i, // The front still samples for the last command.
     input  wire                    frame_valid_i, // A word of a frame waits to leave.
-    input  wire [7:0]              finished_i,  // ciphertexts, or keys
+    input  wire [7:0]              finished_i,  // number of ciphertexts, or keys
     // Settings, and the keys there are.
     input  wire [LOG2_PRIMES-1:0]  last_prime_i,
     input  wire                    primes_fit_i,
@@ -33,9 +33,9 @@ module cm_client_commands #(
     input  wire [2:0]              policy_i,
     input  wire [WIDTH-1:0]        t_i,
     input  wire [63:0]             scale_i,
-    input  wire [PRIMES*WIDTH-1:0] q_i,         // of all primes
-    input  wire                    encodes_ckks_i, // The settings of CKKS allow it to encode,
-    input  wire                    decodes_ckks_i, // or to decode.
+    input  wire [PRIMES*WIDTH-1:0] q_i,         // all primes
+    input  wire                    encodes_ckks_i, // The settings allow CKKS to encode.
+    input  wire                    decodes_ckks_i, // The settings allow CKKS to decode.
     input  wire                    secret_entered_i, // the device's secret
     input  wire [1:0]              tag_keys_there_i, // {that of results, that of the device}
     input  wire                    trits_there_i,
@@ -43,9 +43,9 @@ module cm_client_commands #(
     input  wire                    public_there_i,
     // The command that is taken in this cycle.
     output wire                    accepted_o,
-    output wire                    begins_o,    // It does not follow the last one, so all counts start at zero.
+    output wire                    begins_o,    // It follows no other one: counts start at zero.
     output wire                    encryption_o, // The code is that of an encryption, taken or not.
-    output wire                    draws_seeds_o, // It takes a counter, and seeds.
+    output wire                    draws_seeds_o, // It takes a counter and seeds.
     // Why it is refused, in order.
     output wire                    unknown_o,
     output wire                    no_key_o,
@@ -54,15 +54,15 @@ module cm_client_commands #(
     // The command being executed.
     output reg                     decrypts_o,  // a register, because many choose by it
     output wire                    encrypts_o,
-    output wire                    publishes_o, // a public key, as the ciphertext of zero that it is
+    output wire                    publishes_o, // A public key is made, as the ciphertext of zero that it is.
     output wire                    generates_o,
-    output wire                    enters_o,    // a secret key as it was entered
-    output wire                    loads_key_o, // a secret key that was entered or drawn
+    output wire                    enters_o,    // A secret key is loaded as it was entered.
+    output wire                    loads_key_o, // A secret key is loaded that was entered or drawn.
     output wire                    symmetric_o,
     output wire                    public_key_o,
     output reg                     in_coefficients_o,
-    output wire [7:0]              pieces_o,    // of noise and u that one ciphertext takes
-    output reg  [7:0]              begun_o      // ciphertexts, or keys
+    output wire [7:0]              pieces_o,    // number of pieces of noise and u that a ciphertext takes
+    output reg  [7:0]              begun_o      // number of ciphertexts, or keys
 );
     `include "cm_client_map.svh"
     `include "cm_client_items.svh"

@@ -17,7 +17,7 @@ module cm_client_counter (
     output wire        exhausted_o, // next_i, while no counter is left or none was set
     output wire        falls_o      // write_i with a lower counter, which is not taken
 );
-    reg         counter_set; // since keys were wiped
+    reg         counter_set; // The counter was set since keys were wiped.
     wire [63:0] counter_entered = {data_i, low_i};
     assign falls_o = write_i && fixed_i && counter_entered < counter_o;
     assign exhausted_o = next_i && (!counter_set || counter_o >= end_i);

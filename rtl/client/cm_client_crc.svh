@@ -5,7 +5,7 @@ localparam [31:0] CRC_POLYNOMIAL = 32'h82F63B78;
 
 // Each bit is the parity of some of the word's and the sum's: a tree of its own, where bit by bit of the word would be a
 // chain.
-function automatic [31:0] crc_behind(input [31:0] crc); // of a word
+function automatic [31:0] crc_behind(input [31:0] crc); // shifts 32 zeros through the CRC
     integer b;
     begin
         crc_behind = crc;

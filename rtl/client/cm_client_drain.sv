@@ -23,15 +23,15 @@ module cm_client_drain #(
     // What is there.
     input  wire                   read_done_i,     // The last frame of a ciphertext was found right.
     input  wire [7:0]             lanes_done_i,
-    input  wire [7:0]             finished_i,      // ciphertexts
-    input  wire                   room_i,          // in the queue of pairs that leave
+    input  wire [7:0]             finished_i,      // number of ciphertexts
+    input  wire                   room_i,          // The queue of pairs that leave has room.
     // A pair of residues is read from a set.
     output wire                   issue_o,
     output reg  [LOG2_N-2:0]      index_o,
-    output reg  [1:0]             set_o,           // the sets by turns
+    output reg  [1:0]             set_o,           // the set, by turns
     output reg  [LOG2_PRIMES-1:0] prime_o,
-    output wire                   upper_o,         // for cm_client_products: the pair's upper sum
-    input  wire [127:0]           wide_i,          // its products
+    output wire                   upper_o,         // selects the upper sum in cm_client_products
+    input  wire [127:0]           wide_i,          // products of cm_client_products, like the next two
     input  wire [101:0]           second_i,
     input  wire [60:0]            whole_i,
     // Sums in the message's memory.
@@ -41,22 +41,22 @@ module cm_client_drain #(
     output wire                   sum_write_o,
     output wire [LOG2_N-2:0]      sum_index_o,
     output wire [63:0]            sums_made_o,
-    output wire [63:0]            sums_o,          // the same, or zeros
+    output wire [63:0]            sums_o,          // the new sums, or zeros after the last prime
     // Pairs of the message.
     output wire                   two_a_word_o,    // t has at most 16 bits: two values leave in a word.
     output wire                   reserve_o,
     output wire                   message_write_o,
     output wire [2*WIDTH-1:0]     message_o,
     // Counts.
-    output reg  [7:0]             read_o,          // ciphertexts whose every frame is right
+    output reg  [7:0]             read_o,          // number of ciphertexts whose every frame is right
     output reg  [7:0]             drains_done_o,
-    output reg  [7:0]             drained_o        // ciphertexts
+    output reg  [7:0]             drained_o        // number of ciphertexts
 );
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
     localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
-    localparam integer SUMMED = 4;  // from the number of a pair to its new sums
-    localparam integer ROUNDED = 5; // and to its message
+    localparam integer SUMMED = 4;  // cycles from the number of a pair to its new sums
+    localparam integer ROUNDED = 5; // cycles from the number of a pair to its message
     typedef enum logic [1:0] {
         IDLE = 2'd0,
         DRAIN = 2'd1,
@@ -73,7 +73,7 @@ module cm_client_drain #(
     assign           two_a_word_o = t_i <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     // Sums times a wide t come one after the other.
     wire             turns = last && !ckks_i && !two_a_word_o;
-    wire             made = last && !ckks_i && !again[0]; // a pair of the message
+    wire             made = last && !ckks_i && !again[0]; // The pair is one of the message.
     assign           issue_o = state == DRAIN && (!made || room_i);
     assign           reserve_o = issue_o && made;
     assign           upper_o = again[SUMMED];
@@ -137,7 +137,7 @@ module cm_client_drain #(
     assign sum_write_o = decrypts_i && valid[SUMMED-1];
     assign sums_o = (last && !ckks_i) ? 64'd0 : sums_made_o;
 
-    reg [WIDTH-1:0] held; // the lower value of a pair, with a wide t
+    reg [WIDTH-1:0] held; // lower value of a pair, with a wide t
     always_ff @(posedge clk_i) begin
         if (valid[ROUNDED-1] && !again[ROUNDED]) held <= message_made[WIDTH-1:0];
         if (rst_i) held <= {WIDTH{1'b0}};

@@ -12,12 +12,12 @@ module cm_client_engine #(
     parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
     parameter integer LOG2_UNITS = 3,        // 1 .. 4: log2 of the number of butterflies
     parameter integer PRIMES = 3,            // 2 .. 7: the most primes of a ciphertext
-    parameter integer DEEP = 1,              // 1: a longer pipeline, for a higher clock on FPGAs; 0: the shorter one
-    parameter integer MULTIPLIER_WIDTH = 24, // 17, 24 or 64: cm_montgomery_multiply
-    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: cm_client_poly1305
+    parameter integer DEEP = 1,              // 1: a longer pipeline, for faster FPGA clocks; 0: a shorter one
+    parameter integer MULTIPLIER_WIDTH = 24, // 17, 24 or 64: as in cm_montgomery_multiply
+    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: as in cm_client_poly1305
 ) (
     input  wire        clk_i,
-    input  wire        rst_i,   // synchronous; wipes everything, and ready_o and idle_o are low until that is done
+    input  wire        rst_i,   // synchronous; wipes everything, while ready_o and idle_o are low
     input  wire        abort_i, // the same, but keys and the secrets of the device stay
     // Settings, by their numbers in cm_client_map.svh: written while idle_o, and never read.
     input  wire        write_i,
@@ -27,9 +27,9 @@ module cm_client_engine #(
     input  wire        command_i,
     input  wire [3:0]  command_code_i,
     output wire        ready_o,
-    output wire        idle_o,  // no work, no wipe and no word to give is left
-    output wire [3:0]  fault_o, // by its number in cm_client_map.svh, until the next command is taken; 0: none
-    output wire        faults_o, // for a cycle, with the first one of each fault
+    output wire        idle_o,  // high when no work, no wipe and no word to give is left
+    output wire [3:0]  fault_o, // number in cm_client_map.svh, until a command is taken; 0: none
+    output wire        faults_o, // high for a cycle, with the first one of each fault
     // Random words: eight for each ciphertext and each key that is drawn, and 1,024 behind the first command.
     input  wire        entropy_valid_i,
     output wire        entropy_ready_o,
@@ -72,24 +72,25 @@ module cm_client_engine #(
     `include "cm_client_users.svh"
     localparam integer LOG2_PRIMES = (PRIMES > 4) ? 3 : (PRIMES > 2) ? 2 : 1;
     localparam integer PAIR = 2 * WIDTH;
-    localparam integer PAIR_BITS = LOG2_N - 1; // of a pair's number
+    localparam integer PAIR_BITS = LOG2_N - 1; // width of a number of a pair
     localparam integer MESSAGE_WIDTH = 32;
     localparam integer MULTIPLY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);
     // Cycles from the number of a pair to the loader's pair, and to the stream's product.
     localparam integer LOADED = 2 + multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP) + ADD;
     localparam integer PRODUCED = 2 + MULTIPLY;
-    localparam integer LOG2_QUEUE = (LOADED + ADD > 12) ? 5 : (LOADED + ADD > 8) ? 4 : 3; // of pairs that leave
-    localparam integer LOG2_DRAWN = 5;                                                   // of a public half
+    // Log2 of the depth of the queue of pairs that leave.
+    localparam integer LOG2_QUEUE = (LOADED + ADD > 12) ? 5 : (LOADED + ADD > 8) ? 4 : 3;
+    localparam integer LOG2_DRAWN = 5; // log2 of the depth of the queue of the public half's pairs
 
     // --- faults, and wiping ----------------------------------------------------------------------------------------
 
-    wire              wipes;      // All memories are being cleared,
-    wire              wipes_keys; // those of keys too.
-    wire              clears;     // All registers are,
-    wire              keys_stay;  // but for those of keys.
+    wire              wipes;      // All memories are being cleared.
+    wire              wipes_keys; // Memories of keys are being cleared, too.
+    wire              clears;     // All registers are being cleared.
+    wire              keys_stay;  // Registers and memories of keys are not cleared.
     wire              wiping;
-    wire [LOG2_N-1:0] wipe_address; // twice through the deepest memory
+    wire [LOG2_N-1:0] wipe_address; // goes twice through the deepest memory
     wire              fixed_write, wrong_setting, wrong_secret, wrong_key;
     wire              unknown_command, no_key, not_allowed, unfit;
     wire              exhausted, counter_falls, too_late, window_late;
@@ -113,7 +114,7 @@ module cm_client_engine #(
     wire [63:0]            scale, frame_scale;
     wire [7:0]             scheme;
     wire [31:0]            counter_low;
-    wire [63:0]            counter_end, counter; // of the next ciphertext
+    wire [63:0]            counter_end, counter; // counter of the next ciphertext
     wire [255:0]           device_secret;
     wire [WIDTH-1:0]       t, t_factor, t_half;
     wire [31:0]            t_ratio, largest;
@@ -183,8 +184,8 @@ module cm_client_engine #(
     wire             draws_seeds;    // A command is taken that draws seeds for a ciphertext.
     wire             encrypts, decrypts, publishes, generates, enters, loads_key, symmetric, public_key;
     wire             in_coefficients, encodes_ckks, decodes_ckks, front_busy;
-    wire [COUNT-1:0] pieces_of_one;  // of randomness that a ciphertext takes
-    wire [COUNT-1:0] begun, finished; // ciphertexts, or keys
+    wire [COUNT-1:0] pieces_of_one;  // pieces of randomness that a ciphertext takes
+    wire [COUNT-1:0] begun, finished; // numbers of ciphertexts, or keys
     cm_client_key_check #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_key_check (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .accepted_i(accepted), .code_i(command_code_i),
         .secret_loaded_i(secret_loaded), .last_prime_i(last_prime), .table_place_i(table_place),
@@ -220,7 +221,8 @@ module cm_client_engine #(
     wire         tag_request, seeds_request, uniform_request, sample_request, stream_request, stream_ready;
     wire         tag_granted, seeds_granted, uniform_granted, sample_granted;
     wire [255:0] tag_key, seeds_key, private_seed, asked_key;
-    wire [511:0] public_seed; // of the ciphertext that leaves or is read; ChaCha20's in its upper half
+    // Seed of the ciphertext that leaves or is read; ChaCha20's is in its upper half.
+    wire [511:0] public_seed;
     wire [127:0] tag_position, seeds_position, asked_position;
     wire [2:0]   sample_tag, asked_tag, origin_tag, origin_at;
     wire [63:0]  origin;
@@ -258,11 +260,11 @@ module cm_client_engine #(
     // --- seeds -----------------------------------------------------------------------------------------------------
 
     wire        seeds_start, seeds_free, seeds_done, seeds_hold, seeds_published;
-    wire        opens;                // The next ciphertext that leaves asks for its public seed,
-    wire        opened;               // or has it.
-    wire        seed_read, read_shake; // A frame's seed is read; it is SHAKE256's.
+    wire        opens;                // The next ciphertext that leaves asks for its public seed.
+    wire        opened;               // The ciphertext that leaves has its public seed.
+    wire        seed_read, read_shake; // Words of a frame's seed are read; it is a seed of SHAKE256.
     wire [63:0] seed_read_words;
-    wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
+    wire [63:0] front_counter = counter - 1'b1; // counter of the ciphertext at the front
     wire        draws, entropy_starts, entropy_tested;
     cm_client_seeds u_seeds (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .start_i(seeds_start), .bare_i(generates),
@@ -284,8 +286,8 @@ module cm_client_engine #(
 
     // --- the front: noise, u and the message -----------------------------------------------------------------------
 
-    wire [COUNT-1:0]   pieces_done;  // polynomials of noise and u
-    wire [COUNT-1:0]   fills_done;   // messages
+    wire [COUNT-1:0]   pieces_done;  // number of polynomials of noise and u
+    wire [COUNT-1:0]   fills_done;   // number of messages
     wire [COUNT-1:0]   loads_done, lanes_done, streams_done;
     wire               noise_eight, ternary_eight, noise_place, sampling;
     wire [47:0]        noise_data;
@@ -295,7 +297,7 @@ module cm_client_engine #(
     wire [LOG2_N:0]    filled;
     wire               scaled_valid, ckks_ready, ckks_busy, ckks_done;
     wire [WIDTH-1:0]   scaled, scale_m;
-    wire [127:0]       wide_products; // those of a pair are beside each other
+    wire [127:0]       wide_products; // The products of a pair are beside each other.
     wire [101:0]       second_products;
     wire [60:0]        whole_product;
     cm_client_sampling #(.LOG2_N(LOG2_N)) u_sampling (
@@ -338,7 +340,7 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   sum_read_index, sum_index;
     wire [63:0]            sums, message_pair;
     wire [11:0]            small_pair;
-    wire                   coded; // encoded pairs
+    wire                   coded; // Encoded pairs leave.
     wire [PAIR_BITS-1:0]   coded_index, decoded_index, decoded_mirror;
     wire [63:0]            coded_pair;
     cm_client_load_control #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .LOADED(LOADED)) u_load_control (
@@ -394,9 +396,10 @@ module cm_client_engine #(
     wire [LOG2_PRIMES-1:0] lane_prime;
     wire [PAIR-1:0]        drawn_pair, drawn_late, set_a, set_b, streamed;
     wire                   stream_adds, stream_leaves, stream_writes;
-    wire                   stream_a_is_late = stream_leaves || (symmetric && !in_coefficients); // or not used
+    // The set is read late, or not used.
+    wire                   stream_a_is_late = stream_leaves || (symmetric && !in_coefficients);
     wire [1:0]             stream_a_set, stream_b_set, stream_to_set;
-    wire [PAIR_BITS-1:0]   stream_late; // the pair whose set's residues are added to its product
+    wire [PAIR_BITS-1:0]   stream_late; // pair whose residues in the set are added to its product
     wire [PAIR_BITS-1:0]   streamed_index;
     wire                   drain_issues;
     wire [1:0]             drain_set;
@@ -474,7 +477,8 @@ module cm_client_engine #(
     );
     wire [LOG2_PRIMES-1:0] public_prime = key_write ? table_prime : stream_prime;
     wire [PAIR_BITS-1:0]   public_at = key_write ? table_index[LOG2_N-1:1] : stream_index;
-    wire [1:0]             public_residue = {table_index[0], !table_index[0]}; // of its pair, that is entered
+    // Residue of the pair that is entered.
+    wire [1:0]             public_residue = {table_index[0], !table_index[0]};
     wire                   public_reads = stream_issues && public_key && !stream_leaves;
     cm_client_key #(
         .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)

@@ -12,9 +12,9 @@ module cm_client_faults #(
     input  wire              accepted_i,     // A command is taken.
     // Faults of this cycle, in the order of their precedence.
     input  wire              busy_i,         // A setting was written while the engine was not idle.
-    input  wire              command_i,      // The command is unknown,
-    input  wire              no_key_i,       // has no key,
-    input  wire              policy_i,       // or is against the policy, as a setting may be.
+    input  wire              command_i,      // The command is unknown.
+    input  wire              no_key_i,       // The command has no key.
+    input  wire              policy_i,       // The command or the setting is against the policy.
     input  wire              unfit_i,        // The settings do not allow the command.
     input  wire              frame_i,
     input  wire              result_i,
@@ -25,12 +25,12 @@ module cm_client_faults #(
     input  wire              too_many_i,
     input  wire              key_i,
     input  wire              setting_i,
-    output reg  [3:0]        fault_o,        // by its number in cm_client_map.svh
+    output reg  [3:0]        fault_o,        // number of the fault in cm_client_map.svh
     output reg               raised_o,
     // The wipe.
-    output wire              clears_o,       // registers
-    output wire              wipes_o,        // memories
-    output wire              wipes_keys_o,   // those of keys, too
+    output wire              clears_o,       // Registers are cleared.
+    output wire              wipes_o,        // Memories are cleared.
+    output wire              wipes_keys_o,   // Memories of keys are cleared, too.
     output wire              keys_stay_o,
     output wire              wiping_o,
     output wire [LOG2_N-1:0] wipe_address_o

@@ -12,7 +12,7 @@ module cm_client_key_check #(
     input  wire                   rst_i,       // forgets the coefficients and, unless keys_stay_i, the keys
     input  wire                   keys_stay_i,
     input  wire                   accepted_i,  // A command is taken.
-    input  wire [3:0]             code_i,      // its code
+    input  wire [3:0]             code_i,      // code of the command
     input  wire                   secret_loaded_i, // The secret key's transform has been stored.
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     // What is written in this cycle.
@@ -26,9 +26,9 @@ module cm_client_key_check #(
     input  wire [LOG2_PRIMES-1:0] table_prime_i,
     input  wire                   table_component_i,
     input  wire [LOG2_N-1:0]      table_index_i,
-    output wire                   trits_there_o,  // the coefficients of a secret key
-    output wire                   secret_there_o, // its transform, for all primes
-    output wire                   public_there_o, // the public key, for all primes
+    output wire                   trits_there_o,  // The coefficients of a secret key were entered.
+    output wire                   secret_there_o, // The secret key's transform is there, for all primes.
+    output wire                   public_there_o, // The public key was entered, for all primes.
     output wire                   wrong_o         // A part of a key that no key has is written.
 );
     `include "cm_client_map.svh"
@@ -47,7 +47,8 @@ module cm_client_key_check #(
 
     // In memory that was never written, words in a row are alike, or residues are zero.
     localparam [1:0] MOST_ZEROS = 2'd3; // residues in a row: at most one key in 2^71 has more
-    localparam [2:0] MOST_ALIKE = 3'd6; // repeated words of eight coefficients: at most one key in 2^78 has more
+    // Repeats of words of eight coefficients: at most one key in 2^78 has more.
+    localparam [2:0] MOST_ALIKE = 3'd6;
     wire [15:0]              trits = data_i[15:0];
     reg  [15:0]              last_trits;
     reg  [2:0]               trits_alike;

@@ -13,7 +13,7 @@ module cm_client_lane_control #(
     input  wire                   decrypts_i,
     input  wire                   public_key_i,
     input  wire                   in_coefficients_i,
-    input  wire                   works_i,  // It is not finished.
+    input  wire                   works_i,  // The command is not finished.
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     input  wire [7:0]             loads_done_i,
     input  wire [7:0]             streams_done_i,
@@ -29,9 +29,9 @@ module cm_client_lane_control #(
     `include "cm_client_items.svh"
     reg             started;
     reg [1:0]       kind;
-    reg [1:0]       turn;   // the set, by turns
-    reg             parity; // of the prime
-    reg [COUNT-1:0] primes; // that are all transformed
+    reg [1:0]       turn;   // The set, by turns.
+    reg             parity; // parity of the prime
+    reg [COUNT-1:0] primes; // number of primes that are all transformed
     wire [COUNT-1:0] two_primes = primes + primes;
     wire [1:0]       last_kind = in_coefficients_i ? (public_key_i ? 2'd2 : 2'd1) : (public_key_i ? 2'd2 : 2'd0);
     wire             there = decrypts_i ? reached(streams_done_i, two_primes + 8'd2)

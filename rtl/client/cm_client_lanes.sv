@@ -19,15 +19,15 @@ module cm_client_lanes #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    // A transform of a set.
+    // Control of a transform of one set.
     input  wire                   start_i,
     input  wire                   inverse_i,
-    input  wire [1:0]             set_i,   // until the end of the job
-    input  wire [LOG2_PRIMES-1:0] prime_i, // the same
-    input  wire [WIDTH-1:0]       q_i,     // the same
+    input  wire [1:0]             set_i,   // the set; hold it until done_o, as the next two
+    input  wire [LOG2_PRIMES-1:0] prime_i, // number of the prime
+    input  wire [WIDTH-1:0]       q_i,     // the prime
     output wire                   busy_o,
     output wire                   done_o,
-    // Two pairs that are read, two cycles later. Where neither is, nothing is.
+    // Two read ports; pairs follow two cycles later. Without a read, no memory is accessed.
     input  wire                   a_read_i,
     input  wire                   a_natural_i,
     input  wire [1:0]             a_set_i,
@@ -38,16 +38,16 @@ module cm_client_lanes #(
     input  wire [1:0]             b_set_i,
     input  wire [LOG2_N-2:0]      b_index_i,
     output wire [2*WIDTH-1:0]     b_o,
-    // A pair that is written.
+    // The write port.
     input  wire                   write_i,
     input  wire                   write_natural_i,
     input  wire [1:0]             write_set_i,
     input  wire [LOG2_N-2:0]      write_index_i,
     input  wire [2*WIDTH-1:0]     write_data_i,
-    // Zeros for a row of every set.
+    // Wiping writes zeros to a row of every set.
     input  wire                   wipe_i,
     input  wire [LOG2_N-1:0]      wipe_address_i,
-    // Twiddles, by number, times R, while no transform runs.
+    // Twiddles times R enter by their number, while no transform runs.
     input  wire                   table_write_i,
     input  wire [LOG2_PRIMES-1:0] table_prime_i,
     input  wire [LOG2_N-1:0]      table_index_i,
@@ -71,12 +71,12 @@ module cm_client_lanes #(
     endgenerate
     `include "cm_latency.svh"
     localparam integer UNITS = 1 << LOG2_UNITS;
-    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+    localparam integer COLUMNS = 2 * UNITS; // Column 2 v + h is half h of unit v.
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer TABLE_BITS = $clog2((LOG2_UNITS + 2) << ROW_BITS);
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
-    reg  [WIDTH-1:0]      q; // the job's, before its first pair is there
+    reg  [WIDTH-1:0]      q; // q of the running job, there before the job's first pair
     always_ff @(posedge clk_i) q <= {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
 
     wire                  read;
@@ -110,7 +110,7 @@ module cm_client_lanes #(
         row_of = natural ? index[LOG2_N-3 -: ROW_BITS] : index[LOG2_N-2 -: ROW_BITS];
     endfunction
 
-    // The columns of a pair: both of a unit, or the same half of two neighbours.
+    // Selects the columns of a pair: both of a unit, or the same half of two neighbouring units.
     function automatic [COLUMNS-1:0] columns_of(input natural, input [LOG2_N-2:0] index);
         integer v;
         begin
@@ -181,7 +181,7 @@ module cm_client_lanes #(
         end
     endfunction
 
-    reg  [COLUMNS*SETS-1:0] a_columns, b_columns; // by set
+    reg  [COLUMNS*SETS-1:0] a_columns, b_columns; // selected columns of each set
     reg                     a_natural, b_natural;
     reg  [4*WIDTH-1:0]      a_words, b_words;
     reg  [2*WIDTH-1:0]      a_pair, b_pair;

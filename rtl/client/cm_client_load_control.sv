@@ -24,16 +24,16 @@ module cm_client_load_control #(
     input  wire                   symmetric_i,
     input  wire                   public_key_i,
     input  wire                   in_coefficients_i,
-    input  wire [7:0]             pieces_i,       // of randomness that a ciphertext takes
+    input  wire [7:0]             pieces_i,       // number of pieces of randomness that a ciphertext takes
     input  wire [7:0]             begun_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     // What is there.
     input  wire [7:0]             pieces_done_i,
-    input  wire                   sampling_i,     // A piece is being sampled,
-    input  wire [LOG2_N-3:0]      groups_i,       // and has so many groups of eight.
+    input  wire                   sampling_i,     // A piece is being sampled.
+    input  wire [LOG2_N-3:0]      groups_i,       // number of its groups of eight that are there
     input  wire [7:0]             fills_done_i,
-    input  wire                   filling_i,      // A message is being entered,
-    input  wire [LOG2_N:0]        filled_i,       // and has so many numbers.
+    input  wire                   filling_i,      // A message is being entered.
+    input  wire [LOG2_N:0]        filled_i,       // number of its values that are there
     input  wire                   uniform_valid_i,
     input  wire [7:0]             streams_done_i,
     input  wire                   streaming_i,    // A stream reads the pair stream_index_i.
@@ -42,9 +42,9 @@ module cm_client_load_control #(
     output reg  [LOG2_N-2:0]      index_o,
     output wire                   busy_o,         // A load that has its set uses the loader.
     output reg  [1:0]             kind_o,
-    output wire                   natural_o,      // a public half: pairs are neighbours, and enter as they are
+    output wire                   natural_o,      // The load is of a public half, whose pairs are neighbours.
     output reg  [LOG2_PRIMES-1:0] prime_o,
-    output reg                    place_o,        // of the noise under the secret key, by turns
+    output reg                    place_o,        // place of the noise under the secret key, by turns
     output wire                   write_o,
     output wire [1:0]             set_o,
     output wire [LOG2_N-2:0]      write_index_o,
@@ -62,11 +62,11 @@ module cm_client_load_control #(
     } state_t;
     state_t                state;
     reg [DRAIN_BITS-1:0]   left;
-    reg [COUNT-1:0]        sets_done; // ciphertexts whose loads are all done
-    reg [COUNT-1:0]        primes;    // that are all loaded
-    reg [1:0]              turn;      // the set, by turns
-    reg                    parity;    // of the prime
-    reg [COUNT-1:0]        pieces;    // before this ciphertext's
+    reg [COUNT-1:0]        sets_done; // number of ciphertexts whose loads are all done
+    reg [COUNT-1:0]        primes;    // number of primes that are all loaded
+    reg [1:0]              turn;      // The set, by turns.
+    reg                    parity;    // parity of the prime
+    reg [COUNT-1:0]        pieces;    // number of pieces before this ciphertext's
     assign natural_o = kind_o == LOAD_A;
     wire [1:0]             first_kind = symmetric_i ? (in_coefficients_i ? LOAD_A : LOAD_M) : LOAD_U;
     wire                   last_kind = !(public_key_i && !in_coefficients_i) || kind_o == LOAD_M;

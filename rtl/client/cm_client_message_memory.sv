@@ -26,8 +26,8 @@ module cm_client_message_memory #(
     input  wire              read_i,
     input  wire              natural_i,
     input  wire [LOG2_N-2:0] index_i,
-    input  wire              decodes_i, // The upper half is that of another pair:
-    input  wire [LOG2_N-2:0] mirror_i,  // this one.
+    input  wire              decodes_i, // The upper number is that of pair mirror_i.
+    input  wire [LOG2_N-2:0] mirror_i,
     output wire [63:0]       pair_o
 );
     localparam integer PAIR_BITS = LOG2_N - 1;
@@ -54,7 +54,7 @@ module cm_client_message_memory #(
         end
     endgenerate
 
-    reg late_natural, late_half, late_odd; // those of the pair that is read, a cycle later
+    reg late_natural, late_half, late_odd; // selection of the pair that is read, a cycle later
     always_ff @(posedge clk_i) begin
         late_natural <= natural_i;
         late_half <= index_i[PAIR_BITS-1];

@@ -29,7 +29,7 @@ module cm_client_message_output #(
     localparam integer PAIR_BITS = LOG2_N - 1;
     localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
     reg                 odd;   // The pair's second value is next.
-    reg [PAIR_BITS-1:0] index; // of the pair
+    reg [PAIR_BITS-1:0] index; // number of the pair
     wire                moves = valid_o && take_i;
     assign pair_taken_o = !ckks_i && moves && (two_a_word_i || odd);
     assign valid_o = ckks_i ? decoded_valid_i : pair_valid_i;

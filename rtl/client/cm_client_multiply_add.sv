@@ -11,9 +11,9 @@ module cm_client_multiply_add #(
     parameter integer WIDTH = 27,
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
-    parameter integer PRODUCED = 12, // cycles from the number of a pair to its product,
-    parameter integer LOADED = 20,   // to what the loader gives,
-    parameter integer ADD = 2        // and those of the addition behind it
+    parameter integer PRODUCED = 12, // cycles from the number of a pair to its product
+    parameter integer LOADED = 20,   // cycles from the number of a pair to the loader's result
+    parameter integer ADD = 2        // cycles of the addition behind either
 ) (
     input  wire               clk_i,
     input  wire [WIDTH-1:0]   q_i,
@@ -27,21 +27,21 @@ module cm_client_multiply_add #(
     input  wire               leaves_i,
     input  wire               takes_off_i,
     input  wire               needs_uniform_i,
-    // Factors: one of these,
-    input  wire [2*WIDTH-1:0] drawn_i,      // two cycles behind its number
-    input  wire [2*WIDTH-1:0] set_a_i,      // which is added, too
-    // with one of these, a cycle behind the number.
+    // The first factor is one of these:
+    input  wire [2*WIDTH-1:0] drawn_i,      // a pair that is drawn or read, two cycles behind its number
+    input  wire [2*WIDTH-1:0] set_a_i,      // a pair of a set, which may also be added
+    // The second factor is one of these, a cycle behind the number of its pair:
     input  wire [WIDTH-1:0]   key_factor_i,
     input  wire [2*WIDTH-1:0] secret_i,
     input  wire [2*WIDTH-1:0] public_0_i,
     input  wire [2*WIDTH-1:0] public_1_i,
-    // What else is added.
+    // Other terms of the sums.
     input  wire [2*WIDTH-1:0] set_b_i,
     input  wire [2*WIDTH-1:0] loaded_i,
     output wire [LOG2_N-2:0]  late_index_o,
     output wire [2*WIDTH-1:0] sum_o,
     output wire [LOG2_N-2:0]  sum_index_o,
-    output wire [LOG2_N-2:0]  product_index_o // of a sum with a product
+    output wire [LOG2_N-2:0]  product_index_o // index of a sum with a product
 );
     localparam integer PAIR = 2 * WIDTH;
     localparam integer PAIR_BITS = LOG2_N - 1;

@@ -11,7 +11,7 @@ module cm_client_noise_memory #(
     input  wire              wipe_i,
     input  wire [LOG2_N-1:0] wipe_address_i,
     // Groups of eight samples.
-    input  wire [LOG2_N-3:0] groups_i,        // the group's number
+    input  wire [LOG2_N-3:0] groups_i,        // number of the group
     input  wire              noise_valid_i,
     input  wire              noise_place_i,
     input  wire [47:0]       noise_i,
@@ -24,15 +24,15 @@ module cm_client_noise_memory #(
     input  wire              read_i,
     input  wire              natural_i,       // The pair's numbers are neighbours.
     input  wire [LOG2_N-2:0] index_i,
-    input  wire              u_i,             // u, or the coefficients
-    input  wire              place_i,         // else the noise's place
+    input  wire              u_i,             // selects u, or the coefficients of a secret key
+    input  wire              place_i,         // place of the noise, unless u_i
     output wire [11:0]       pair_o
 );
     localparam integer PAIR_BITS = LOG2_N - 1;
     localparam integer GROUP_BITS = LOG2_N - 3;
     localparam integer EIGHT_BITS = LOG2_N - 4; // number of a group in its half
     wire [EIGHT_BITS-1:0] from = natural_i ? index_i[PAIR_BITS-2 -: EIGHT_BITS] : index_i[PAIR_BITS-1 -: EIGHT_BITS];
-    wire [47:0]           words [0:1]; // by half
+    wire [47:0]           words [0:1]; // the words of both halves
     wire [GROUP_BITS-1:0] ternary_group = trits_valid_i ? trits_group_i : groups_i[GROUP_BITS-1:0];
     // One memory holds noise and u, for one sampler works at a time, and one load.
     wire                  is_u = ternary_valid_i || trits_valid_i;
@@ -52,8 +52,8 @@ module cm_client_noise_memory #(
         end
     endgenerate
 
-    reg       late_natural, late_half, late_u; // those of the pair that is read, a cycle later
-    reg [2:0] late_place; // in a word of eight
+    reg       late_natural, late_half, late_u; // selection of the pair that is read, a cycle later
+    reg [2:0] late_place; // place in a word of eight
     always_ff @(posedge clk_i) begin
         late_natural <= natural_i;
         late_half <= index_i[PAIR_BITS-1];

@@ -10,11 +10,11 @@ module cm_client_output_queue #(
     input  wire             rst_i,
     input  wire             wipe_i,
     output wire             room_o,
-    input  wire             reserve_i, // while room_o
+    input  wire             reserve_i, // reserves room; only while room_o
     input  wire             write_i,
     input  wire [WIDTH-1:0] data_i,
     output wire             valid_o,
-    input  wire             take_i,    // while valid_o
+    input  wire             take_i,    // takes data_o; only while valid_o
     output wire [WIDTH-1:0] data_o
 );
     reg  [LOG2_DEPTH:0] credits; // room for pairs that is not reserved

@@ -13,35 +13,35 @@
 // Operands come from registers; a product is there a cycle later.
 `default_nettype none
 module cm_client_products #(
-    parameter integer WIDTH = 27, // of residues, messages and t
-    parameter integer SILICON = 0 // cm_client_product
+    parameter integer WIDTH = 27, // width of residues, messages and t
+    parameter integer SILICON = 0 // as in cm_client_product
 ) (
     input  wire             clk_i,
     input  wire             rst_i,
-    input  wire             codec_i, // the codec works
-    input  wire             sums_i,  // else the command is a decryption
-    // The codec.
+    input  wire             codec_i, // The codec works.
+    input  wire             sums_i,  // The command is a decryption; ignored with codec_i.
+    // Operands of the codec.
     input  wire [65:0]      coordinates_i, // signed
     input  wire [53:0]      first_digits_i,
     input  wire [35:0]      second_digits_i, // signed
-    input  wire             minus_i,         // lane 1 gives minus its products
-    // Sums.
+    input  wire             minus_i,         // Lane 1 gives its products negated.
+    // Operands of the sums of a decryption.
     input  wire [63:0]      fraction_i,
     input  wire [2*WIDTH-1:0] residues_i,
     input  wire [63:0]      sums_so_far_i, // signed
-    input  wire             by_turns_i,    // t may have two digits
-    input  wire             upper_i,       // it is the upper sum's turn
-    // Scaling.
+    input  wire             by_turns_i,    // t may have two digits.
+    input  wire             upper_i,       // selects the upper sum
+    // Operands of the scaling.
     input  wire [WIDTH-1:0] message_i,
     input  wire [31:0]      ratio_i,
     input  wire [WIDTH-1:0] factor_i,
     input  wire [WIDTH-1:0] t_i,
     output wire [127:0]     wide_o,
     output wire [101:0]     second_o, // signed
-    output wire [60:0]      whole_o   // lane 0's, of both digits of t; signed
+    output wire [60:0]      whole_o   // signed product of lane 0 with both digits of t
 );
     `include "cm_refuse.svh"
-    localparam integer DIGIT = 27, SECOND = 17; // bits of digits without a sign
+    localparam integer DIGIT = 27, SECOND = 17; // widths of unsigned digits
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > DIGIT, "cm_client_products: WIDTH must be from 17 to 27.")
     endgenerate

@@ -35,8 +35,8 @@ module cm_client_sampling #(
     output wire              request_o,
     output wire [2:0]        tag_o,         // the user: noise or u
     input  wire              granted_i,
-    output reg  [9:0]        asked_o,       // blocks of the piece that were asked for
-    output reg  [9:0]        left_o,        // blocks of the piece that have left
+    output reg  [9:0]        asked_o,       // number of blocks of the piece that were asked for
+    output reg  [9:0]        left_o,        // number of blocks of the piece that have left
     output wire              component_o,
     input  wire              word_valid_i,
     input  wire [2:0]        word_tag_i,
@@ -49,15 +49,15 @@ module cm_client_sampling #(
     output wire [47:0]       noise_o,
     output wire              ternary_eight_o,
     output wire [15:0]       ternary_o,
-    output wire              place_o,       // of the noise
-    output reg  [LOG2_N-3:0] groups_o,      // of the piece that are there
+    output wire              place_o,       // place of the noise
+    output reg  [LOG2_N-3:0] groups_o,      // number of groups of the piece that are there
     output wire              runs_o,        // A piece is being sampled.
     output reg  [7:0]        pieces_done_o
 );
     `include "cm_client_map.svh"
     `include "cm_client_users.svh"
     `include "cm_client_items.svh"
-    localparam integer GROUPS = 1 << (LOG2_N - 3); // of eight coefficients
+    localparam integer GROUPS = 1 << (LOG2_N - 3); // number of groups of eight coefficients
     localparam integer GROUP_BITS = LOG2_N - 3;
     localparam integer NOISE_BLOCKS = 21 << (LOG2_N - 8); // n / 32 * 168 bytes
     localparam integer TERNARY_BLOCKS = 1 << (LOG2_N - 7); // n / 16 * 8 bytes
@@ -77,8 +77,8 @@ module cm_client_sampling #(
     } state_t;
     state_t         state;
     piece_t         piece;
-    reg [COUNT-1:0] base_loads; // before this ciphertext's
-    reg             parity;     // of the ciphertext
+    reg [COUNT-1:0] base_loads; // number of loads before this ciphertext's
+    reg             parity;     // parity of the ciphertext
 
     wire [COUNT-1:0] loads_of_one = (public_key_i && !in_coefficients_i) ? primes_i + primes_i + primes_i : primes_i;
     wire [9:0]       blocks = (piece == PIECE_U) ? TERNARY_BLOCKS[9:0] : NOISE_BLOCKS[9:0];

@@ -12,10 +12,10 @@ module cm_client_settings #(
     parameter integer LOG2_PRIMES = 2
 ) (
     input  wire                   clk_i,
-    input  wire                   rst_i,       // clears the secrets and what protects them, unless keys_stay_i
+    input  wire                   rst_i,       // clears secrets and what protects them, unless keys_stay_i
     input  wire                   keys_stay_i,
     input  wire                   idle_i,
-    input  wire                   accepted_i,  // A command is taken: it fixes the policy and the secrets.
+    input  wire                   accepted_i,  // A command is taken, which fixes the policy and the secrets.
     input  wire                   write_i,
     input  wire [11:0]            address_i,
     input  wire [31:0]            data_i,

@@ -14,9 +14,9 @@
 module cm_client_stream_control #(
     parameter integer LOG2_N = 12,
     parameter integer LOG2_PRIMES = 2,
-    parameter integer PRODUCED = 12, // cycles from the number of a pair to its product,
-    parameter integer LOADED = 20,   // to what the loader gives,
-    parameter integer ADD = 2        // and those of the addition behind it
+    parameter integer PRODUCED = 12, // cycles from the number of a pair to its product
+    parameter integer LOADED = 20,   // cycles from the number of a pair to the loader's result
+    parameter integer ADD = 2        // cycles of the addition behind either
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
@@ -28,7 +28,7 @@ module cm_client_stream_control #(
     input  wire                   symmetric_i,
     input  wire                   public_key_i,
     input  wire                   in_coefficients_i,
-    input  wire [7:0]             pieces_i,       // of randomness that a ciphertext takes
+    input  wire [7:0]             pieces_i,       // number of pieces of randomness that a ciphertext takes
     input  wire [7:0]             begun_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     // What is there.
@@ -57,28 +57,29 @@ module cm_client_stream_control #(
     output reg  [LOG2_N-2:0]      index_o,
     output wire                   add_o,
     output reg  [LOG2_PRIMES-1:0] prime_o,
-    output reg                    place_o,        // of the noise under the secret key, by turns
+    output reg                    place_o,        // place of the noise under the secret key, by turns
     output wire                   component_o,
-    output wire                   multiplies_o,   // in coefficient form, back to a set
-    output wire                   leaves_o,       // in coefficient form, plus what the loader gives
-    output wire                   takes_off_o,    // the product off c0
-    output wire                   from_read_o,    // takes pairs of a frame,
-    output wire                   needs_uniform_o, // or of a public half that is made
+    output wire                   multiplies_o,   // The item is a product in coefficient form, back to a set.
+    // The item is a sum with what the loader gives, in coefficient form.
+    output wire                   leaves_o,
+    output wire                   takes_off_o,    // The item takes the product off c0.
+    output wire                   from_read_o,    // The item takes pairs of a frame.
+    output wire                   needs_uniform_o, // The item takes pairs of a public half that is made.
     output wire [1:0]             a_set_o,
     output wire [1:0]             b_set_o,
     output wire [1:0]             to_set_o,
     output wire                   writes_set_o,
     output wire                   writes_key_o,
     output wire                   writes_frame_o,
-    output wire                   reserves_o,     // room for the pair that enters, in the queue out
-    output wire                   seed_start_o,   // A frame with the public seed starts,
-    output wire                   frame_start_o,  // or any frame.
-    output wire                   last_item_o,    // of the ciphertext
+    output wire                   reserves_o,     // reserves room in the queue out for the pair that enters
+    output wire                   seed_start_o,   // A frame with the public seed starts.
+    output wire                   frame_start_o,  // A frame starts.
+    output wire                   last_item_o,    // The item is the last one of the ciphertext.
     output wire                   key_loaded_o,
     // Counts.
     output reg  [7:0]             streams_done_o,
-    output reg  [7:0]             streamed_o,     // ciphertexts whose items are done
-    output reg  [7:0]             finished_o      // ciphertexts, or keys
+    output reg  [7:0]             streamed_o,     // number of ciphertexts whose items are done
+    output reg  [7:0]             finished_o      // number of ciphertexts, or keys
 );
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
@@ -100,10 +101,10 @@ module cm_client_stream_control #(
     reg [DRAIN_BITS-1:0] left;
     reg                  seed_sent;
     reg [1:0]            kind;
-    reg [1:0]            turn;   // the set, by turns
-    reg                  parity; // of the prime
-    reg [COUNT-1:0]      primes; // whose items are done
-    reg [COUNT-1:0]      pieces; // before this ciphertext's
+    reg [1:0]            turn;   // The set, by turns.
+    reg                  parity; // parity of the prime
+    reg [COUNT-1:0]      primes; // number of primes whose items are done
+    reg [COUNT-1:0]      pieces; // number of pieces before this ciphertext
     wire [COUNT-1:0]     two_primes = primes + primes;
     wire [1:0]           last_kind = decrypts_i ? 2'd1
         : in_coefficients_i ? (public_key_i ? 2'd3 : 2'd1) : (public_key_i ? 2'd1 : 2'd0);

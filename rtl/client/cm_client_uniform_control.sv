@@ -16,14 +16,14 @@ module cm_client_uniform_control #(
     input  wire                   run_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     output reg  [LOG2_PRIMES-1:0] prime_o,
-    input  wire [WIDTH-1:0]       q_i,      // of prime_o
-    input  wire [4:0]             bits_i,   // of prime_o
+    input  wire [WIDTH-1:0]       q_i,      // the prime
+    input  wire [4:0]             bits_i,   // width of the prime
     input  wire [LOG2_DEPTH:0]    level_i,  // pairs in the queue
     // Blocks of key stream, and their words.
     output wire                   request_o,
     input  wire                   granted_i,
-    output reg  [11:0]            asked_o,  // blocks of this prime that were asked for
-    output reg  [11:0]            left_o,   // blocks of this prime that left
+    output reg  [11:0]            asked_o,  // number of blocks of this prime that were asked for
+    output reg  [11:0]            left_o,   // number of blocks of this prime that left
     input  wire                   word_valid_i,
     output wire                   word_ready_o,
     input  wire                   word_last_i,
@@ -35,13 +35,13 @@ module cm_client_uniform_control #(
     localparam integer MOST_UNDER_WAY = 3;
     typedef enum logic [1:0] {
         IDLE = 2'd0,
-        START = 2'd1, // of a prime
+        START = 2'd1, // starts a prime
         RUN = 2'd2
     } state_t;
     state_t        state;
-    reg            done;      // of the whole ciphertext
-    reg [1:0]      under_way; // blocks
-    reg [2:0]      words;     // of the block that leaves
+    reg            done;      // The whole public half is made.
+    reg [1:0]      under_way; // number of blocks under way
+    reg [2:0]      words;     // number of words of the block that leaves
     wire [LOG2_N:0] residues;
     // Words that come, if another block is asked for; pairs that they can give, in fields of 22 bits or, as most
     // primes', of 26; and five more, of words that are cut or were.

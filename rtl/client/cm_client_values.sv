@@ -11,8 +11,8 @@ module cm_client_values #(
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               starts_i,    // An encryption is taken,
-    input  wire               begins_i,    // and its counts start at zero.
+    input  wire               starts_i,    // An encryption is taken.
+    input  wire               begins_i,    // A command is taken whose counts start at zero.
     input  wire               message_free_i, // The message's memory may be filled.
     // Settings.
     input  wire               ckks_i,
@@ -35,10 +35,10 @@ module cm_client_values #(
     input  wire [WIDTH:0]     whole_i,
     output wire               scaled_valid_o,
     output wire [WIDTH-1:0]   scaled_o,
-    output reg  [LOG2_N:0]    filled_o,    // numbers that are stored
+    output reg  [LOG2_N:0]    filled_o,    // number of values stored
     output wire               filling_o,
     output wire               busy_o,      // A message is expected, or not yet stored.
-    output reg  [7:0]         fills_done_o, // messages
+    output reg  [7:0]         fills_done_o, // number of messages stored
     // Faults.
     output wire               out_of_range_o,
     output wire               too_many_o
@@ -51,12 +51,12 @@ module cm_client_values #(
     } state_t;
     state_t          state;
     reg              ended;   // No more values come: zeros follow.
-    reg [LOG2_N:0]   entered; // numbers that entered the scaling
+    reg [LOG2_N:0]   entered; // number of values that entered the scaling
     wire             all_entered = entered[LOG2_N];
     wire             scaled_wrong;
     assign filling_o = state == FILL;
     wire             enters = filling_o && !all_entered && (ended || value_valid_i);
-    wire             fills = filling_o && filled_o[LOG2_N]; // for a cycle, at the end
+    wire             fills = filling_o && filled_o[LOG2_N]; // high for a cycle, at the end of a message
     assign busy_o = state != IDLE || ckks_busy_i;
     assign value_ready_o = ckks_ready_i || (filling_o && !all_entered && !ended);
     assign too_many_o = filling_o && all_entered && !ended && value_valid_i;

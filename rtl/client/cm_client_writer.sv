@@ -13,13 +13,13 @@ module cm_client_writer #(
     input  wire                   clk_i,
     input  wire                   rst_i,
     input  wire                   frame_start_i,
-    input  wire                   seed_start_i,  // with frame_start_i: a frame with the public seed
+    input  wire                   seed_start_i,  // With frame_start_i: the frame has the public seed.
     output wire                   frame_ready_o,
     // The item.
     input  wire [LOG2_PRIMES-1:0] prime_i,
-    input  wire [4:0]             bits_i,        // of prime_i
+    input  wire [4:0]             bits_i,        // width of the prime
     input  wire                   component_i,
-    input  wire                   last_item_i,   // of the ciphertext
+    input  wire                   last_item_i,   // The item is the last one of the ciphertext.
     // Fields of the header.
     input  wire [31:0]            params_id_i,
     input  wire [63:0]            key_id_i,
@@ -31,9 +31,9 @@ module cm_client_writer #(
     input  wire                   symmetric_i,
     input  wire                   publishes_i,
     input  wire                   in_coefficients_i,
-    input  wire [63:0]            counter_i,     // of the ciphertext that leaves
+    input  wire [63:0]            counter_i,     // counter of the ciphertext that leaves
     input  wire [159:0]           tag_fields_i,
-    input  wire [511:0]           seed_i,        // ChaCha20's is in the upper half
+    input  wire [511:0]           seed_i,        // the public seed; ChaCha20's is in the upper half
     // Pairs of residues.
     input  wire                   pair_valid_i,
     output wire                   pair_ready_o,

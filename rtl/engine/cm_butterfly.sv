@@ -19,21 +19,21 @@ module cm_butterfly #(
     input  wire [WIDTH-1:0] a_i,
     input  wire [WIDTH-1:0] b_i,
     input  wire [WIDTH-1:0] w_i,
-    // In the cycle in which the pair enters:
+    // Signals of the cycle in which the pair enters:
     input  wire             sande_i,           // Gentleman-Sande
     input  wire             product_i,         // bare product
     input  wire             product_of_a_i,
     // The progress of a Gentleman-Sande pair:
     input  wire             sande_multiply_i,  // add_latency after it entered
     input  wire             sande_halve_i,     // one cycle before its results leave
-    input  wire             sande_leave_i,     // when they leave
+    input  wire             sande_leave_i,     // when its results leave
     output wire [WIDTH-1:0] a_o,
     output wire [WIDTH-1:0] b_o
 );
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
 
-    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // it is 1 modulo 2^(LOG2_N + 1)
+    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // q is 1 modulo 2^(LOG2_N + 1).
     wire [WIDTH-1:0] sum;
     wire [WIDTH-1:0] difference;
     wire [WIDTH:0]   product;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply for FPGAs, but for its correction: a number between -q and q that is a b / R modulo q. The
-// product of digits, then a reduction by one word after another.
+// cm_montgomery_multiply for FPGAs, except for its correction: it gives a number between -q and q that is a b
+// / R modulo q. It multiplies digits and then reduces by one word after another, in multiply_latency() - 1
+// cycles, one product a cycle.
 `default_nettype none
 module cm_montgomery_words #(
-    parameter integer WIDTH = 32,   // of a; it gives R
-    parameter integer Q_WIDTH = 32, // of q and b
+    parameter integer WIDTH = 32,   // width of a, which gives R
+    parameter integer Q_WIDTH = 32, // width of q and b
     parameter integer LOG2_N = 10,
     parameter integer DEEP = 0,
     parameter integer MULTIPLIER_WIDTH = 24
@@ -24,7 +25,7 @@ module cm_montgomery_words #(
     wire [WIDTH-1:0] q = {{(WIDTH - Q_WIDTH){1'b0}}, q_i};
     wire [WIDTH-1:0] b = {{(WIDTH - Q_WIDTH){1'b0}}, b_i};
 
-    // Signed bits of the number after some reductions.
+    // Width of the signed number that is left after some reductions.
     function automatic integer reduced_width(input integer words);
         reduced_width = (2 * WIDTH - words * WORD > WIDTH) ? 2 * WIDTH - words * WORD + 1 : WIDTH + 1;
     endfunction

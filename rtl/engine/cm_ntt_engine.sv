@@ -7,27 +7,29 @@
 // + i). Twiddles are stored times R (cm_montgomery_multiply), or computed from a few (cm_twiddle_generator); a product
 // is a b / R.
 //
-// The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
-// two sets of pages it has the one that no job works on; with one it must wait for the end of the job. It may read and
-// write at the same time, in different rows.
+// The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of
+// LANES. With two sets of pages it has the one that no job works on; with one it must wait for the end of the
+// job. It may read and write at the same time, in different rows. Data follow the index of a read by two
+// cycles; a job has the handshake of cm_ntt_control.
 `default_nettype none
 module cm_ntt_engine #(
     parameter integer LOG2_N = 10,            // 5 .. 14
     parameter integer WIDTH = 32,             // 16 .. 40: bits of q
     parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
     parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
-    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products and pairs (1)
-    parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
-    parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
-    parameter integer GENERATE = 0,           // 1: twiddles are computed: block RAM for a multiplier per unit
-    parameter integer DEEP = 1,               // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24,  // cm_montgomery_multiply
-    parameter integer BLOCK = 1               // data memory in block RAM
+    parameter integer LOG2_PAGES = 0, // 0: one polynomial in a set; 1: two, for double products and pairs
+    parameter integer LOG2_SETS = 0,          // 1: two sets, one for the host while a job works on the other
+    parameter integer OPERANDS = 1,           // 0, 1 or 2: stored factors of pointwise products
+    // 1: twiddles are computed, with a multiplier per unit instead of block RAM.
+    parameter integer GENERATE = 0,
+    parameter integer DEEP = 1,               // 1: a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24,  // as in cm_montgomery_multiply
+    parameter integer BLOCK = 1               // 1: data memory in block RAM
 ) (
     input  wire                              clk_i,
     input  wire                              rst_i,
     input  wire [WIDTH-1:0]                  q_i, // must not change during a job
-    // A job: cm_ntt_control.
+    // The job, as cm_ntt_control takes it.
     input  wire                              start_i,
     input  wire                              set_i,
     input  wire                              forward_i,
@@ -99,7 +101,7 @@ module cm_ntt_engine #(
     // The rows wait for their factors.
     localparam integer INPUT_LATENCY = (GENERATE != 0) ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)
         : input_latency(DEEP);
-    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+    localparam integer COLUMNS = 2 * UNITS; // Column 2 v + h is half h of unit v.
 
     // --- control ----------------------------------------------------------------------------------------------------
 
@@ -164,7 +166,7 @@ module cm_ntt_engine #(
 
     // --- banks --------------------------------------------------------------------------------------------------------
 
-    wire [WIDTH*COLUMNS-1:0] result; // of the butterflies, in the columns where they belong
+    wire [WIDTH*COLUMNS-1:0] result; // results of the butterflies, in the columns where they belong
     wire [WIDTH*COLUMNS-1:0] rows [0:SETS-1];
 
     genvar s, c, v;
@@ -175,8 +177,9 @@ module cm_ntt_engine #(
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 localparam integer UNIT = c >> 1;
                 localparam integer HALF = c & 1;
-                localparam integer WORD = UNIT % LANES;                      // of the host's, coefficients
-                localparam integer TRANSFORMED_WORD = c % LANES;             // of the host's, transform outputs
+                localparam integer WORD = UNIT % LANES; // the host's word with this column's coefficients
+                // The host's word with this column's transform outputs.
+                localparam integer TRANSFORMED_WORD = c % LANES;
                 wire hit = wipe_i || (host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
                     : host_write_column[0] == HALF && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1));
                 wire [WIDTH-1:0] host_word = host_write_transformed_i
@@ -275,7 +278,7 @@ module cm_ntt_engine #(
         end
     endfunction
 
-    localparam integer GENERATED_LOW = (LOG2_N + 1) / 2; // cm_twiddle_generator
+    localparam integer GENERATED_LOW = (LOG2_N + 1) / 2; // as in cm_twiddle_generator
 
     // Words that go to one address of different units: 2^e of block i above. A twiddle generator takes those that it does
     // not store as they come.
@@ -294,7 +297,7 @@ module cm_ntt_engine #(
     // The second halves of an operand's words go to another address of their units than the first ones, so they follow a
     // cycle later, while other units, on the other side of the lanes, take the next words' first halves.
     localparam integer SIDES = (LANES > 1) ? 2 : 1;
-    localparam integer SIDE = LANES / SIDES; // lanes
+    localparam integer SIDE = LANES / SIDES; // number of lanes of a side
     localparam [LOG2_UNITS:0] ONES = {(LOG2_UNITS + 1){1'b1}};
     reg                        late;
     reg                        late_side;

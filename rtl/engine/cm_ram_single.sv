@@ -5,7 +5,7 @@
 `default_nettype none
 module cm_ram_single #(
     parameter integer WIDTH = 54,
-    parameter integer PARTS = 2, // of a word, as wide as each other
+    parameter integer PARTS = 2, // number of parts of a word, which have equal widths
     parameter integer DEPTH = 512,
     parameter integer ADDRESS_WIDTH = 9
 ) (

@@ -27,7 +27,8 @@ module cm_twiddle_generator #(
     localparam integer LOW = (LOG2_N + 1) / 2;
     localparam integer HIGH = LOG2_N - LOW;
 
-    // Number 2^(ROW_BITS + e) + i, e > 0, of block i: its lowest e bits are this unit's, the others the row.
+    // Twiddle 2^(ROW_BITS + e) + i, e > 0, belongs to block i, whose lowest e bits are those of this unit and
+    // whose other bits are the row.
     reg [LOG2_N-1:0] index;
     integer e;
     always_comb begin

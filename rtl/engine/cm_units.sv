@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The butterflies of a row: each takes its pair and its twiddle, and the results go to the columns where the next pass
-// needs them, by a swap with the row before or a rotation (cm_ntt_control, whose signals these are).
+// The butterflies of a row: each takes its pair and its twiddle, and the results go to the columns where the
+// next pass needs them, by a swap with the row before or a rotation. The signals are those of cm_ntt_control.
+// A row can enter in every cycle, and leaves add_latency(), multiply_latency() and two cycles later.
 `default_nettype none
 module cm_units #(
     parameter integer LOG2_UNITS = 1,
@@ -20,7 +21,7 @@ module cm_units #(
     input  wire                               sande_halve_i,
     input  wire                               sande_leave_i,
     input  wire                               swap_second_i,
-    // With the write, a cycle after the swap.
+    // Rotations come with the write, a cycle after the swap.
     input  wire                               rotate_left_i,
     input  wire                               rotate_right_i,
     output wire [(2*WIDTH << LOG2_UNITS)-1:0] result_o

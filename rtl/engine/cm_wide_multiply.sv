@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole product of two unsigned numbers from products of digits of at most 17 bits, as hardware multipliers take
-// them.
+// Gives the whole product of two unsigned numbers from products of digits of at most 17 bits, as hardware
+// multipliers take them, wide_product_latency() cycles later (cm_latency.svh). A pair can enter in every
+// cycle.
 //
 // Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit product a
 // cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each step is a

@@ -40,7 +40,7 @@ module prove_axil_writes (
     wire [7:0]  now_address = has_address ? address : awaddr;
     wire [31:0] now_data = has_data ? data : wdata;
     wire [3:0]  now_strobe = has_data ? strobe : wstrb;
-    reg        late = 1'b0; // what must have effect now
+    reg        late = 1'b0; // A write must have effect now.
     reg [7:0]  late_address;
     reg [31:0] late_data;
     reg [3:0]  late_strobe;
@@ -49,7 +49,7 @@ module prove_axil_writes (
     wire [31:0] late_mask = {{8{late_strobe[3]}}, {8{late_strobe[2]}}, {8{late_strobe[1]}}, {8{late_strobe[0]}}};
     wire [31:0] late_high = (prime_high & ~late_mask) | (late_data & late_mask);
     wire [31:0] late_low = (prime_low & ~late_mask) | (late_data & late_mask);
-    reg        waited = 1'b0; // data were held while no address was there
+    reg        waited = 1'b0; // Data were held while no address was there.
     wire [31:0] late_offset = {24'd0, late_address[7:2], 2'b00};
     always_ff @(posedge clk_i) begin
         late <= !reset && there && !bvalid;

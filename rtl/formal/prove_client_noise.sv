@@ -6,12 +6,12 @@
 module prove_client_noise (
     input wire clk_i
 );
-    localparam integer WORDS = 21; // of 64 bits
+    localparam integer WORDS = 21; // number of words of 64 bits
     (* anyseq *) reg [63:0]  data;
     (* anyconst *) reg [4:0] j;
     (* anyseq *) reg         valid;
     reg       reset = 1'b1;
-    reg [4:0] age = 5'd0; // words, then eights
+    reg [4:0] age = 5'd0; // counts words, then groups of eight
     wire [4:0] eights = age - WORDS;
 
     wire ready, eight;
@@ -30,13 +30,13 @@ module prove_client_noise (
     endfunction
 
     reg  [5:0] expected = 6'd0;
-    wire       here = age == WORDS + {3'd0, j[4:3]}; // the eight with the coefficient
+    wire       here = age == WORDS + {3'd0, j[4:3]}; // The group with the coefficient leaves.
     wire [5:0] found = eight_data[6*j[2:0] +: 6];
     wire [7:0] place = 6 * (j - 8 * eights);
     // They begin at -21, and each 0 that is to be subtracted adds one, too.
     wire [5:0] words = 2 * age;
     wire [5:0] offset = ((words > WORDS) ? words - WORDS : 6'd0) - 6'd21;
-    wire [191:0] above = sums >> (48 * (4 - eights)); // those that have been shifted in
+    wire [191:0] above = sums >> (48 * (4 - eights)); // the counters that have been shifted in
     wire [191:0] begun = {32{-6'd21}} >> (48 * (4 - eights));
 
     always_ff @(posedge clk_i) begin
@@ -51,7 +51,7 @@ module prove_client_noise (
             if (here) assert (found == expected);
             cover (here && found == 6'd21);
             cover (here && found == -6'd21);
-            // For the induction.
+            // This invariant is for the induction.
             assert (age <= 5'd24);
             assert (count == ((age < WORDS) ? age : eights));
             if (age == 5'd0) assert (sums == {32{-6'd21}} && expected == 6'd0);

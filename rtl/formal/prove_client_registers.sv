@@ -46,11 +46,12 @@ module cm_client_engine #(
     output wire [31:0] result_o,
     output wire        result_last_o
 );
-    (* anyseq *) reg [68:0] hidden; // what one engine holds and the other does not
+    (* anyseq *) reg [68:0] hidden; // state that one engine holds and the other does not
     assign {frame_o, result_o, entropy_ready_o, value_ready_o, frame_valid_o, read_ready_o, result_valid_o} = hidden;
     assign frame_last_o = hidden[0];
     assign result_last_o = hidden[1];
-    assign {faults_o, ready_o, idle_o, fault_o} = entropy_i[6:0]; // by way of a port that cm_client_axi only passes on
+    // Any values, by way of a port that cm_client_axi only passes on.
+    assign {faults_o, ready_o, idle_o, fault_o} = entropy_i[6:0];
 endmodule
 
 module prove_client_registers (

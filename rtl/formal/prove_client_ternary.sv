@@ -9,7 +9,7 @@ module prove_client_ternary #(
     input wire clk_i
 );
     (* anyconst *) reg [BITS-1:0] word;
-    (* anyconst *) reg [3:0]  number; // of a digit
+    (* anyconst *) reg [3:0]  number; // number of the digit
     reg [2:0] age = 3'd0; // 0: reset, 1: the word, 2: its first eight digits, 4: its later ones
     always_ff @(posedge clk_i) if (age != 3'd5) age <= age + 3'd1;
 
@@ -20,7 +20,7 @@ module prove_client_ternary #(
         .eight_data_o(eight_data)
     );
 
-    // One step: {digit, what is left}.
+    // Gives one step: {digit, what is left}.
     wire [BITS-1:0] rest [0:16];
     wire [31:0] digits;
     assign rest[0] = word;

@@ -39,11 +39,12 @@ module prove_client_wipe #(
     );
 
     reg       was_wiping = 1'b0, was_fault = 1'b0, was_wiped = 1'b0;
-    reg       kept = 1'b0;        // this wipe leaves the keys
+    reg       kept = 1'b0;        // This wipe leaves the keys.
     reg       was_kept = 1'b0;
-    wire      takes_keys = fault && !keeps && wiping && kept; // another fault, for which they do not stay
+    // Another fault, for which keys do not stay, comes meanwhile.
+    wire      takes_keys = fault && !keeps && wiping && kept;
     reg       took_keys = 1'b0;
-    reg       held_key = 1'b0;    // a key was written since they were wiped
+    reg       held_key = 1'b0;    // A key was written since they were wiped.
     reg [3:0] length = 4'd0;
     always_ff @(posedge clk_i) begin
         assume (watched < COUNT);

@@ -13,9 +13,9 @@ module prove_control #(
     parameter integer INPUT_LATENCY = 0,
     parameter integer ADD_LATENCY = 1,
     parameter integer MULTIPLY_LATENCY = 2,
-    parameter integer WHOLE = 0,   // 1: only the longest jobs, transforms there and back and two products or a pair
-    parameter integer PAIR = 0,    // jobs on pairs
-    parameter integer LONGEST = 80 // cycles of a job
+    parameter integer WHOLE = 0,   // 1: only the longest jobs, both transforms with two products or a pair
+    parameter integer PAIR = 0,    // 1: jobs on pairs
+    parameter integer LONGEST = 80 // most cycles of a job
 ) (
     input wire clk_i
 );
@@ -55,7 +55,7 @@ module prove_control #(
     // since: except by a product, which reads it in two cycles and writes it once.
     localparam integer WRITE = 1 + INPUT_LATENCY + ADD_LATENCY + MULTIPLY_LATENCY + 1;
     (* anyconst *) reg [ROW_BITS:0] watched;
-    reg [WRITE:1] has_read = {WRITE{1'b0}}; // so many cycles ago
+    reg [WRITE:1] has_read = {WRITE{1'b0}}; // bit c: read c cycles ago
     wire reads = read && read_address == watched;
     wire writes = write && write_address == watched;
     wire read_again = has_read[WRITE-1] && !has_read[WRITE];
@@ -64,17 +64,17 @@ module prove_control #(
     // Writes of the watched row that a job owes: one a stage of a transform, one a product, of the pages that it is of.
     wire nothing = !forward && products == 2'd0 && !inverse;
     wire double = products[1] && !pair;
-    wire second = watched[ROW_BITS] != page; // the watched row is in the job's second page
+    wire second = watched[ROW_BITS] != page; // The watched row is in the job's second page.
     wire [7:0] owed = (forward && (pair || !second) ? LOG2_N[7:0] - {7'd0, first_done} : 8'd0)
         + (products != 2'd0 && (pair || double || !second) ? 8'd1 : 8'd0)
         + (inverse && (pair || double || !second) ? LOG2_N[7:0] : 8'd0);
 
     reg [9:0] age = 10'd0;
     reg [7:0] written = 8'd0;
-    reg       started = 1'b0; // asked to when it was not busy
+    reg       started = 1'b0; // A job was asked for while it was not busy.
     reg       done_late = 1'b0;
     reg       was_busy = 1'b0;
-    reg [1:0] jobs = 2'd0; // ended
+    reg [1:0] jobs = 2'd0; // number of jobs that ended
     always_ff @(posedge clk_i) begin
         assume (products != 2'd3);
         age <= busy ? age + 10'd1 : 10'd0;

@@ -14,7 +14,7 @@ module prove_montgomery #(
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer LOG2_R = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
-    localparam integer START = 2; // -h follows q a cycle later
+    localparam integer START = 2; // -h follows q by a cycle.
     localparam integer WIDE = 2 * WIDTH + LOG2_R;
 
     (* anyconst *) reg [WIDTH-1:0] q;

@@ -38,8 +38,8 @@ module prove_streams #(
     reg was_waiting = 1'b0;
     reg was_last;
     reg [(SLOT << LOG2_BEAT)-1:0] data;
-    reg second = 1'b0; // the packet that leaves is of page 1
-    reg [LOG2_N-1:0] beats = {LOG2_N{1'b0}}; // taken of the packet
+    reg second = 1'b0; // The packet that leaves is that of page 1.
+    reg [LOG2_N-1:0] beats = {LOG2_N{1'b0}}; // number of beats taken of the packet
     always_ff @(posedge clk_i) begin
         was_waiting <= !reset && tvalid && !tready;
         was_last <= tlast;

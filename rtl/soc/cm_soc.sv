@@ -11,7 +11,7 @@ module cm_soc #(
     parameter integer ENGINE = 1,        // 0: no client engine
     parameter integer LOG2_WORDS = 18,   // 10 .. 26: log2 of the memory's words of 32 bits
     parameter integer UART_DIVISOR = 16, // 2 .. 65536: cycles of a bit
-    parameter integer LOG2_N = 12,       // this and those below: cm_client_axi
+    parameter integer LOG2_N = 12,       // as in cm_client_axi, like those below
     parameter integer WIDTH = 27,
     parameter integer LOG2_UNITS = 3,
     parameter integer PRIMES = 3,
@@ -22,7 +22,7 @@ module cm_soc #(
     output wire        uart_tx_o,
     output reg         exit_o,
     output reg  [31:0] exit_code_o,
-    output wire        trap_o,          // the core has met what it cannot do
+    output wire        trap_o,          // The core has met what it cannot do.
     output wire        irq_o,
     input  wire        sensor_valid_i,
     output wire        sensor_ready_o,
@@ -41,15 +41,16 @@ module cm_soc #(
     localparam [5:0] EXIT = 6'd1;    // write: the program is over
     localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one
     localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as there is one
-    localparam [5:0] ADDRESS = 6'd4; // write: of the transfers that are started next
-    localparam [5:0] SEND = 6'd5;    // write: values to the engine; bit 20: of 16 bits; bit 21: signed; bit 22: they
-                                     // are pieces, and ADDRESS is that of a list; read: busy
+    localparam [5:0] ADDRESS = 6'd4; // write: address of the transfers that are started next
+    // Write: values to the engine; bit 20: they have 16 bits; bit 21: they are signed; bit 22: they are pieces,
+    // and ADDRESS is that of a list. Read: busy.
+    localparam [5:0] SEND = 6'd5;
     localparam [5:0] RECEIVE = 6'd6; // write: at most so many words from the engine; read: how many have come
     localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
     localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
     localparam [5:0] CLEAR = 6'd10;  // write: so many words become 0; read: busy
-    localparam integer ENGINE_IRQ = 3; // the core's interrupts before it are its own
+    localparam integer ENGINE_IRQ = 3; // The core has the interrupts below it for itself.
 
     // --- the core ---------------------------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ module cm_soc #(
     reg         register_ready;
     reg  [31:0] register_data;
     reg  [LOG2_WORDS-1:0] transfer_from;
-    reg         odd; // half of a word
+    reg         odd; // selects the upper half of a word
     reg         sends_frames;
     reg  [15:0] modulus;
     wire [5:0]  place = address[7:2];
@@ -182,7 +183,7 @@ module cm_soc #(
             assign engine_ready = write_response || read_response;
             assign engine_takes_entropy = entropy_wanted && entropy_valid_i;
             assign send_ready = sends_frames ? frames_ready : value_ready;
-            assign back_valid = frame_valid || result_valid; // only one of them works at a time
+            assign back_valid = frame_valid || result_valid; // Only one of them works at a time.
             assign back_data = frame_valid ? frame_data : result_data;
             always_ff @(posedge clk_i) begin
                 address_given <= (address_given || (engine_writes && address_ready)) && !engine_ready;

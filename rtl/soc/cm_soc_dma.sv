@@ -9,7 +9,7 @@ module cm_soc_dma #(
 ) (
     input  wire                  clk_i,
     input  wire                  rst_i,
-    // The channels: for one cycle, with the address of a word and a count.
+    // Starts of channels, for one cycle, with the address of a word and a count.
     input  wire                  send_i,
     input  wire                  receive_i,
     input  wire                  leave_i,
@@ -25,12 +25,12 @@ module cm_soc_dma #(
     output wire                  leaves_o,
     output wire                  clears_o,
     output reg  [19:0]           received_o, // words in memory since the start
-    // The memory.
+    // Port of the memory.
     output wire                  write_o,
     output wire [LOG2_WORDS-1:0] address_o,
     output wire [31:0]           data_o,
     input  wire [31:0]           data_i,
-    // The streams.
+    // Ports of the streams.
     output wire                  send_valid_o,
     input  wire                  send_ready_i,
     output wire [31:0]           send_data_o,
@@ -38,7 +38,7 @@ module cm_soc_dma #(
     input  wire                  receive_valid_i,
     output wire                  receive_ready_o,
     input  wire [31:0]           receive_data_i,
-    output reg                   leave_valid_o, // there is no waiting
+    output reg                   leave_valid_o, // valid for a cycle: the port never waits
     output wire [31:0]           leave_data_o
 );
     `include "cm_refuse.svh"
@@ -75,15 +75,15 @@ module cm_soc_dma #(
 
     // --- from the memory to a stream --------------------------------------------------------------------------------
 
-    reg [19:0]           fetch_left; // words
+    reg [19:0]           fetch_left; // number of words to fetch
     reg [LOG2_WORDS-1:0] fetch_at;
-    reg                  fetched;    // the word is at data_i
-    reg [19:0]           send_left;  // items
+    reg                  fetched;    // The word is at data_i.
+    reg [19:0]           send_left;  // number of items to send
     reg                  halves, is_signed, upper;
-    reg [19:0]           list_left;  // pieces
+    reg [19:0]           list_left;  // number of pieces left
     reg [LOG2_WORDS-1:0] list_at;
-    reg                  looked;     // a word of the list is at data_i:
-    reg                  at_length;  // the piece's length, not its address
+    reg                  looked;     // A word of the list is at data_i.
+    reg                  at_length;  // It is the piece's length instead of its address.
     wire                 queue_valid;
     wire [31:0]          queue_word;
     wire [LOG2_QUEUE:0]  level;

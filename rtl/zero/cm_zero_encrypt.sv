@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encryptions of zero under a public key, u p0 + e0 and u p1 + e1, in coefficients, for several primes at once: with
-// the key, the errors and u given. And of decryption c0 + c1 s. It is there to be compared with a published chip
+// Encrypts zero under a public key, u p0 + e0 and u p1 + e1, in coefficients, for several primes at once, with
+// the key, the errors and u given; and decrypts, c0 + c1 s. It is there to be compared with a published chip
 // (docs/client-engine.md), so it has what that has: no sampler, no encoder, no bus, and nothing is wiped.
 //
-// Every prime has a layer of two butterflies, all layers work in lockstep under one cm_ntt_control. A job is
-//   u in small form: stages 2 to LOG2_N of its transform, as a layer selects the first; times p1 into page 1, times p0
-//   in place; both back, and e added on the way to memory.
+// Every prime has a layer of two butterflies, and all layers work in lockstep under one cm_ntt_control. A job is
+// taken in a cycle with start_i and without busy_o:
+//   u in small form: stages 2 to LOG2_N of its transform, as a layer selects the first; times p1 into page 1,
+//   times p0 in place; both back, and e added on the way to memory.
 //   decrypt_i: page 0 is c1; its transform, times component 0 of the key; back, and page 1 added likewise.
 // The result is in page 0 (and 1). Twiddles and the key are times R (cm_montgomery_multiply).
 `default_nettype none
 module cm_zero_encrypt #(
     parameter integer LOG2_N = 12,           // 5 .. 14
-    parameter integer WIDTH = 40,            // 16 .. 40: bits of a prime, at most
+    parameter integer WIDTH = 40,            // 16 .. 40: largest width of a prime
     parameter integer PRIMES = 3,            // 1 .. 8
-    parameter integer ERROR_BITS = 6,        // 2 .. 12, of a signed error; less than every prime has
-    parameter integer DEEP = 1,              // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24  // cm_montgomery_multiply
+    parameter integer ERROR_BITS = 6, // 2 .. 12: width of a signed error; less than that of every prime
+    parameter integer DEEP = 1,              // 1: a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24  // as in cm_montgomery_multiply
 ) (
     input  wire                    clk_i,
     input  wire                    rst_i,
     input  wire [PRIMES*WIDTH-1:0] q_i,    // must not change during a job
-    input  wire [PRIMES*WIDTH-1:0] root_i, // psi^(n/2), the root of the first stage; the same
-    input  wire                    start_i, // taken when not busy_o
+    // The root of the first stage, psi^(n/2), which must not change during a job.
+    input  wire [PRIMES*WIDTH-1:0] root_i,
+    input  wire                    start_i, // taken in a cycle without busy_o
     input  wire                    decrypt_i,
     output wire                    busy_o,
-    output wire                    done_o, // with the last cycle in which busy_o is set
+    output wire                    done_o, // high in the last cycle of busy_o
     // A word that the host writes, while no job runs. By kind its address, and data from the lowest bit up:
     //   0  a         u of coefficients {x, h, a, v}, two bits each, in the order of {x, h, v}
     //   1  {p, r}    error p of coefficients {h, r, v}, in the order of {v, h}
@@ -61,7 +63,8 @@ module cm_zero_encrypt #(
     localparam integer TABLE_BITS = LOG2_N + 1;
     localparam integer ADD_LATENCY = add_latency(DEEP);
     localparam integer INPUT_LATENCY = input_latency(DEEP);
-    localparam integer FINISH = 1 + INPUT_LATENCY + ADD_LATENCY; // from a result to the write of its sum
+    // Cycles from a result to the write of its sum.
+    localparam integer FINISH = 1 + INPUT_LATENCY + ADD_LATENCY;
 
     localparam [2:0] KIND_U = 3'd0, KIND_ERROR = 3'd1, KIND_TWIDDLE = 3'd2, KIND_KEY = 3'd3, KIND_ROW = 3'd4;
 
@@ -100,11 +103,11 @@ module cm_zero_encrypt #(
     localparam integer ZERO_PASSES = (LOG2_N - 1) + 2 + 2 * (LOG2_N - 1);
     localparam integer DECRYPT_PASSES = LOG2_N + 1 + (LOG2_N - 1);
     reg                          decrypt;
-    reg                          reads_u; // rows of u are read
+    reg                          reads_u; // Rows of u are read.
     reg [PASS_BITS+ROW_BITS-1:0] written;
     wire last_pass = written[ROW_BITS +: PASS_BITS] >= (decrypt ? DECRYPT_PASSES[PASS_BITS-1:0]
                                                                 : ZERO_PASSES[PASS_BITS-1:0]);
-    reg [FINISH:1] sums;  // results on their way to memory
+    reg [FINISH:1] sums;  // marks results on their way to memory
     reg [FINISH:1] dones;
     always_ff @(posedge clk_i) begin
         if (start) begin
