@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no bus
-// errors: unknown offsets read as zero. No output depends combinationally on an input: the address and the data of a
-// write are accepted as they come, and each is held until the other is there and the previous response was taken.
+// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there
+// are no bus errors: unknown offsets read as zero. No output depends combinationally on an input: the address
+// and the data of a write are accepted as they come, and each is held until the other is there and the
+// previous response was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
@@ -51,7 +52,7 @@ module cm_axil_registers #(
     assign s_axil_bresp_o = 2'b00;
     assign s_axil_rresp_o = 2'b00;
 
-    // --- writes -----------------------------------------------------------------------------------------------------
+    // --- writes --------------------------------------------------------------------------------------------
 
     reg        address_held;
     reg        data_held;
@@ -107,7 +108,7 @@ module cm_axil_registers #(
         end
     end
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     wire reads = s_axil_arvalid_i && !s_axil_rvalid_o;
     assign s_axil_arready_o = !s_axil_rvalid_o;

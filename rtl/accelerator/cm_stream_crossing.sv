@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A queue of beats from one clock to another, with a handshake of valid and ready on both sides. Each side
 // counts in Gray code, of which one bit changes at a time, so what the other side sees through two registers
-// is an earlier count, which errs on the safe side. A beat takes two to three cycles of the reading clock.
+// is an earlier count, which errs on the safe side. A beat is offered two to three cycles of the reading
+// clock after it was written.
 //
-// A reset on either side must reset the other one too: the sides start together from 0, and the writer's memory is
-// overwritten with zeros while wipe_i is set. Neither side may be used before both resets have ended.
+// A reset on either side must reset the other one too: the sides start together from 0, and the writer's
+// memory is overwritten with zeros while wipe_i is set. Neither side may be used before both resets have
+// ended.
 `default_nettype none
 module cm_stream_crossing #(
     parameter integer WIDTH = 8,
@@ -27,7 +29,7 @@ module cm_stream_crossing #(
 
     reg [WIDTH-1:0] beats [0:DEPTH-1];
 
-    // --- the writer -------------------------------------------------------------------------------------------------
+    // --- the writer ----------------------------------------------------------------------------------------
 
     reg  [LOG2_DEPTH:0] written;
     reg  [LOG2_DEPTH:0] written_gray;
@@ -51,7 +53,7 @@ module cm_stream_crossing #(
         end
     end
 
-    // --- the reader -------------------------------------------------------------------------------------------------
+    // --- the reader ----------------------------------------------------------------------------------------
 
     reg  [LOG2_DEPTH:0] read;
     reg  [LOG2_DEPTH:0] read_gray;

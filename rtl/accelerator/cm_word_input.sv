@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or for a table as many
-// of them as it takes. A word that is not below q, a packet of another length, or a beat with bytes left out makes it
-// fail: missing words are not waited for, and surplus ones are discarded up to the packet's end.
+// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or for a
+// table as many of them as it takes. A word that is not below q, a packet of another length, or a beat with
+// bytes left out makes it fail: missing words are not waited for, and surplus ones are discarded up to the
+// packet's end.
 `default_nettype none
 module cm_word_input #(
     parameter integer LOG2_N = 10,

@@ -36,7 +36,7 @@ module cm_word_output #(
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
     localparam integer DEPTH = 1 << LOG2_DEPTH;
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     reg              active;
     reg              page;
@@ -80,7 +80,7 @@ module cm_word_output #(
         end
     end
 
-    // --- beats ------------------------------------------------------------------------------------------------------
+    // --- beats ---------------------------------------------------------------------------------------------
 
     // State of the words that arrive now, which were requested two cycles ago.
     reg [1:0] arrives;

@@ -21,7 +21,8 @@ module cm_client_add #(
     wire [SUM-1:0] first;
     cm_delay #(.WIDTH(SUM), .CYCLES(DEEP != 0 ? 1 : 0)) u_raw (.clk_i(clk_i), .data_i(raw), .data_o(first));
 
-    // A sum is below 2 q, and less q it may be negative; a difference is above -q, and may be negative without q.
+    // A sum is below 2 q, and less q it may be negative; a difference is above -q, and may be negative
+    // without q.
     wire [SUM-1:0] second = first + ({2'b00, q_i} ^ {SUM{!subtract_i}}) + {{(SUM - 1){1'b0}}, !subtract_i};
     wire           negative = subtract_i ? first[SUM-1] : second[SUM-1];
     always_ff @(posedge clk_i) sum_o <= (negative == subtract_i) ? second[WIDTH-1:0] : first[WIDTH-1:0];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses whose block of key stream is computed next: tags and seeds first, then what leaves, then noise for later. It
-// is combinational: the user that is granted in a cycle has made its request once the stream is ready in that cycle.
+// Chooses whose block of key stream is computed next: tags and seeds first, then what leaves, then noise for
+// later. It is combinational: the user that is granted in a cycle has made its request once the stream is
+// ready in that cycle.
 `default_nettype none
 module cm_client_arbiter (
     input  wire       stream_ready_i,

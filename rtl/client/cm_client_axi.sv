@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client engine on a bus, the module to place in a design: registers and settings on AXI4-Lite, data on
-// AXI4-Streams of 32 bits, and an interrupt. docs/client-engine-integration.md explains parameters, ports, registers
-// and commands.
+// AXI4-Streams of 32 bits, and an interrupt. docs/client-engine-integration.md explains parameters, ports,
+// registers and commands.
 //
-// One clock drives everything. Port names follow AXI4, so that tools infer the interfaces. Settings, and with them keys
-// and secrets, can be written and never read. There are no bus errors: unknown offsets read as zero and ignore writes,
-// and a write whose WSTRB is not all ones is ignored.
+// One clock drives everything. Port names follow AXI4, so that tools infer the interfaces. Settings, and with
+// them keys and secrets, can be written and never read. There are no bus errors: unknown offsets read as zero
+// and ignore writes, and a write whose WSTRB is not all ones is ignored.
 `default_nettype none
 module cm_client_axi #(
     parameter integer LOG2_N = 12,           // 10 .. 13: log2 of the ring degree n
@@ -73,7 +73,7 @@ module cm_client_axi #(
     assign s_axil_bresp = 2'b00;
     assign s_axil_rresp = 2'b00;
 
-    // --- writes -----------------------------------------------------------------------------------------------------
+    // --- writes --------------------------------------------------------------------------------------------
 
     reg        address_held, data_held;
     reg [14:0] held_address;
@@ -148,7 +148,7 @@ module cm_client_axi #(
         end
     end
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     wire reads = s_axil_arvalid && !s_axil_rvalid;
     assign s_axil_arready = !s_axil_rvalid;

@@ -58,14 +58,15 @@ module cm_client_ckks #(
     input  wire [127:0]       wide_i,
     input  wire [101:0]       second_i
 );
-    // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
-    // takes the first prime alone, and a scale below a quarter of it.
+    // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may
+    // have. Decryption takes the first prime alone, and a scale below a quarter of it.
     localparam [5:0] MOST_SCALE = 6'd60, MOST_LIMIT = 6'd29;
     wire [5:0] log2_q = {1'b0, bits_i} - 6'd1;
     wire       scale_fits = scale_log2_i != 6'd0 && scale_log2_i <= MOST_SCALE && !coefficients_i;
     wire       exponent_fits = float_i || {3{exponent_i[9]}} == exponent_i[9:7];
     wire       one_fits = scale_log2_i <= log2_q && limit_log2_i + 6'd2 <= log2_q;
-    assign encodes_o = scale_fits && exponent_fits && limit_log2_i <= MOST_LIMIT && (!one_prime_i || one_fits);
+    assign encodes_o = scale_fits && exponent_fits && limit_log2_i <= MOST_LIMIT
+        && (!one_prime_i || one_fits);
     assign decodes_o = scale_fits && exponent_fits && scale_log2_i + 6'd2 <= log2_q;
 
     reg        encode_waits, encoding;
@@ -94,10 +95,10 @@ module cm_client_ckks #(
         end
     end
 
-    // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there is no
-    // m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the difference of
-    // centres.
-    // A pair stays for a step of the codec, and is used at its end: so it may be a cycle late.
+    // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there
+    // is no m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the
+    // difference of centres. A pair stays for a step of the codec, and is used at its end: so it may be a
+    // cycle late.
     reg               first; // j = 0
     wire              reads_unused; // left open, because reading has no side effect
     reg  [WIDTH-1:0]  low, high, taken_off;
@@ -127,8 +128,8 @@ module cm_client_ckks #(
         .read_pair_i({high_centred, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
         .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o),
-        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .minus_o(minus_o), .wide_i(wide_i),
-        .second_i(second_i)
+        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .minus_o(minus_o),
+        .wide_i(wide_i), .second_i(second_i)
     );
 endmodule
 `default_nettype wire

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CKKS encoder and decoder at 31 bits, with the roundings of docs/encoding.md, sections 1 to 5 and 8: values become
-// pairs of coefficients, and pairs of coefficients become values.
+// The CKKS encoder and decoder at 31 bits, with the roundings of docs/encoding.md, sections 1 to 5 and 8:
+// values become pairs of coefficients, and pairs of coefficients become values.
 //
-// One rotation of a complex number in three cycles, a step, serves butterflies and folding; the cycle between its own
-// products is for those of a root that a later step needs. All else between values and pairs waits for it. The points
-// are in two banks, by the parity of a point's number, so that the two of a butterfly, whose numbers differ in one bit,
-// are never in the same one. A level starts without a pause behind the one before it: it meets points in nearly the
-// same order, and needs none of the last ones until these are back.
+// One rotation of a complex number in three cycles, a step, serves butterflies and folding; the cycle between
+// its own products is for those of a root that a later step needs. All else between values and pairs waits
+// for it. The points are in two banks, by the parity of a point's number, so that the two of a butterfly,
+// whose numbers differ in one bit, are never in the same one. A level starts without a pause behind the one
+// before it: it meets points in nearly the same order, and needs none of the last ones until these are back.
 //
-// Values are written where the transform expects them, and read from there: no pass reorders them. Time depends on the
-// settings alone, except that a refused value ends the operation; then, as after a reset, the memories are cleared.
+// Values are written where the transform expects them, and read from there: no pass reorders them. Time
+// depends on the settings alone, except that a refused value ends the operation; then, as after a reset, the
+// memories are cleared.
 `default_nettype none
 module cm_client_codec #(
     parameter integer LOG2_N = 12 // 10 .. 13
@@ -63,9 +64,10 @@ module cm_client_codec #(
         `CM_REFUSE(g_refuse_ring, LOG2_N < 10 || LOG2_N > 13, "cm_client_codec: LOG2_N must be 10 .. 13")
     endgenerate
 
-    // --- phases ----------------------------------------------------------------------------------------------------
+    // --- phases --------------------------------------------------------------------------------------------
 
-    localparam [2:0] CLEAR = 3'd0, IDLE = 3'd1, LOAD = 3'd2, LEVELS = 3'd3, FOLD = 3'd4, JOIN = 3'd5, SCAN = 3'd6,
+    localparam [2:0] CLEAR = 3'd0, IDLE = 3'd1, LOAD = 3'd2, LEVELS = 3'd3, FOLD = 3'd4, JOIN = 3'd5,
+                     SCAN = 3'd6,
                      GIVE = 3'd7;
     reg  [2:0]        phase;
     reg               decoding;
@@ -90,7 +92,8 @@ module cm_client_codec #(
 
     wire [INDEX-1:0]  last_half = complex_i ? {1'b1, {(INDEX - 1){1'b0}}} : {2'b01, {(INDEX - 2){1'b0}}};
     // Butterflies are half as many as points.
-    wire              level_ends = count[INDEX-2:0] == (complex_i ? {(INDEX - 1){1'b1}} : {1'b0, {(INDEX - 2){1'b1}}});
+    wire              level_ends =
+        count[INDEX-2:0] == (complex_i ? {(INDEX - 1){1'b1}} : {1'b0, {(INDEX - 2){1'b1}}});
     wire              levels_end = level_ends && (decoding ? half[0] : half == last_half);
     wire [LOG2_N:0]   last_fold = complex_i ? {2'b00, {INDEX{1'b1}}} : {2'b01, {(LOG2_N - 3){1'b0}}, 2'b11};
     wire              issue_ends = levels ? levels_end : folds ? count == last_fold
@@ -158,7 +161,7 @@ module cm_client_codec #(
     end
     assign busy_o = phase != IDLE;
 
-    // --- slots: where they are among the points ------------------------------------------------------------------------
+    // --- slots: where they are among the points ------------------------------------------------------------
 
     // Slot j is at 3^j: one of 3^j and -3^j is 4 v + 1, and v is its sample (section 2).
     reg  [LOG2_N:0]   power;
@@ -194,7 +197,7 @@ module cm_client_codec #(
         end
     end
 
-    // --- values come in ------------------------------------------------------------------------------------------------
+    // --- values come in ------------------------------------------------------------------------------------
 
     reg               ended; // No more values come: zeros follow.
     wire              value_there, value_wrong;
@@ -207,8 +210,8 @@ module cm_client_codec #(
     cm_client_value u_value (
         .clk_i(clk_i), .rst_i(rst_i || refused), .float_i(float_i), .exponent_i(exponent_i),
         .scale_log2_i(scale_log2_i), .limit_log2_i(limit_log2_i), .valid_i(slot_taken && phase == LOAD),
-        .negate_i(slot_negates), .value_i(ended ? 32'd0 : value_i), .valid_o(value_there), .wrong_o(value_wrong),
-        .x_o(value_x)
+        .negate_i(slot_negates), .value_i(ended ? 32'd0 : value_i), .valid_o(value_there),
+        .wrong_o(value_wrong), .x_o(value_x)
     );
     cm_delay #(.WIDTH(INDEX + 1), .CYCLES(3)) u_place (
         .clk_i(clk_i), .data_i({slot_part, slot_point}), .data_o({value_part, value_point})
@@ -218,9 +221,10 @@ module cm_client_codec #(
         else if (slot_taken && phase == LOAD && value_last_i) ended <= 1'b1;
     end
 
-    // --- reading: stages 0 to 2 ------------------------------------------------------------------------------------------
+    // --- reading: stages 0 to 2 ----------------------------------------------------------------------------
 
-    // With real slots, k of a fold or join and its turn. Turn 0 of a rotation is two cycles behind that of its read.
+    // With real slots, k of a fold or join and its turn. Turn 0 of a rotation is two cycles behind that of
+    // its read.
     wire [1:0]        turn = count[1:0];
     wire [INDEX-1:0]  k = count[LOG2_N:2];
     wire [INDEX-1:0]  middle = {1'b1, {(INDEX - 1){1'b0}}}; // M = n/4
@@ -293,17 +297,19 @@ module cm_client_codec #(
         end
     endgenerate
 
-    // --- stage 3: the points that are rotated ------------------------------------------------------------------------------
+    // --- stage 3: the points that are rotated --------------------------------------------------------------
 
     wire [63:0]       none = 64'd0;
-    wire [63:0]       data_a = clearing ? none : phase == JOIN ? read_pair_i : bank2 ? bank_data[1] : bank_data[0];
+    wire [63:0]       data_a = clearing ? none : phase == JOIN ? read_pair_i : bank2 ? bank_data[1]
+        : bank_data[0];
     wire [63:0]       data_b = clearing ? none : bank2 ? bank_data[0] : bank_data[1];
     reg  [63:0]       first;
     reg  signed [32:0] u_x, u_y, v_x, v_y;
     function automatic [32:0] wide(input [31:0] x);
         wide = {x[31], x};
     endfunction
-    // d[k] and d[n/2 - k], or d[M - k] and d[M + k]. The products with d[0] count twice, and what would be d[n/2] is 0.
+    // d[k] and d[n/2 - k], or d[M - k] and d[M + k]. The products with d[0] count twice, and what would be
+    // d[n/2] is 0.
     wire              is_zero = zero2 && turn2[1];
     wire [32:0]       folded_x = is_zero ? {first[31:0], 1'b0} : wide(first[31:0]);
     always_ff @(posedge clk_i) begin
@@ -324,7 +330,7 @@ module cm_client_codec #(
         end
     end
 
-    // --- rotations: their angles -------------------------------------------------------------------------------------------
+    // --- rotations: their angles ---------------------------------------------------------------------------
 
     wire              rotates = in_turns ? issued[2] : issue && levels || issue && folds;
     reg  [LOG2_N:0]   rotation; // number of the rotation: k and the turn
@@ -369,7 +375,7 @@ module cm_client_codec #(
         end
     end
 
-    // --- stage 4: operands, and their products -----------------------------------------------------------------------------------
+    // --- stage 4: operands, and their products -------------------------------------------------------------
 
     reg  [1:0]        r_turn1, r_turn2, r_turn3;
     // Folding, with e = u + conj v and o = -i (u - conj v): conj e, conj o, e, o. Joining: v, conj u, v,
@@ -409,10 +415,10 @@ module cm_client_codec #(
     assign first_digits_o = for_root ? root_first : rotated_first;
     assign second_digits_o = for_root ? root_second : rotated_second;
 
-    // --- stage 5: sums -----------------------------------------------------------------------------------------------
+    // --- stage 5: sums -------------------------------------------------------------------------------------
 
-    // A real part is there in a step's last cycle and in the first one behind it, the imaginary one in the cycle behind
-    // that, when the real one is the older.
+    // A real part is there in a step's last cycle and in the first one behind it, the imaginary one in the
+    // cycle behind that, when the real one is the older.
     reg               sum_odd;   // The rotation that is added is the second of two.
     reg               moved;     // Stages moved a cycle ago: an imaginary part is there.
     reg               landed;    // A rotation has been added.
@@ -430,7 +436,8 @@ module cm_client_codec #(
     wire              adds_nothing = joins_two && !settles;
     wire [31:0]       beside_added = settles ? beside[31:0] : beside_late;
     wire signed [67:0] plus = sum_odd ? older
-        : (levels && !decoding) ? {{5{beside_added[31]}}, beside_added, 31'd0} : adds_nothing ? 68'sd0 : half_up;
+        : (levels && !decoding) ? {{5{beside_added[31]}}, beside_added, 31'd0} : adds_nothing ? 68'sd0
+        : half_up;
     cm_client_rotate u_rotate (
         .first_i(cycle == 2'd0), .last_i(cycle == 2'd2), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine),
         .coordinates_o(rotated_coordinates), .first_digits_o(rotated_first), .second_digits_o(rotated_second),
@@ -466,12 +473,12 @@ module cm_client_codec #(
         if (rst_i || refused || phase == IDLE) landed <= 1'b0;
     end
 
-    // --- stage 6: points go back, part by part -------------------------------------------------------------------------
+    // --- stage 6: points go back, part by part -------------------------------------------------------------
 
-    // In the cycles in which a part is the newest: a step's last one, and its second. A join's points k and M - k may be
-    // in the same bank, and go back one word a cycle: the imaginary part of k in the last cycle of its turn 3, that of
-    // M - k in the cycle behind it, and the real parts in the same cycles of the next step, when the imaginary part of
-    // what was added last is the older.
+    // In the cycles in which a part is the newest: a step's last one, and its second. A join's points k and M
+    // - k may be in the same bank, and go back one word a cycle: the imaginary part of k in the last cycle of
+    // its turn 3, that of M - k in the cycle behind it, and the real parts in the same cycles of the next
+    // step, when the imaginary part of what was added last is the older.
     wire              last_cycle = rotating && cycle == 2'd2;
     wire              writes_two = landed && levels && (last_cycle || settles);
     reg               joined;   // Turn 3 is complete.
@@ -481,7 +488,8 @@ module cm_client_codec #(
     wire              k_is_last = joined_k[INDEX-2]; // k = M/2
     wire              writes_joined = (joins_im || joined)
         && (last_cycle || (moved && joined_k != {INDEX{1'b0}} && !k_is_last));
-    wire              writes_one = joins_two ? writes_joined : landed && phase == JOIN && (last_cycle || settles);
+    wire              writes_one = joins_two ? writes_joined
+        : landed && phase == JOIN && (last_cycle || settles);
     wire              real_part = joins_two ? joined : last_cycle;
     wire [INDEX-1:0]  out_mask = out_half - 1'b1;
     wire [INDEX-1:0]  out_point = levels
@@ -509,10 +517,12 @@ module cm_client_codec #(
     wire [31:0]       written_first = joins_two ? crossed[63:32] : !levels ? newest[62:31]
         : decoding ? beside_written : encoded;
     wire [31:0]       written_other = decoding ? newest[62:31] : beside_written + ~encoded;
-    wire              first_far = joins_two ? far_at_32(crossed) : !levels ? far_at_31(newest) : far(beside_written);
+    wire              first_far = joins_two ? far_at_32(crossed) : !levels ? far_at_31(newest)
+        : far(beside_written);
     reg               is_far; // A written number is not in -2^29 .. 2^29 - 1.
     always_ff @(posedge clk_i) begin
-        is_far <= decoding && (((writes_two || writes_one) && first_far) || (writes_two && far_at_31(newest)));
+        is_far <= decoding
+            && (((writes_two || writes_one) && first_far) || (writes_two && far_at_31(newest)));
         if (settles) joined <= joins_im;
         if (rst_i || refused || phase == IDLE) joined <= 1'b0;
         if (rst_i || refused) is_far <= 1'b0;
@@ -532,10 +542,10 @@ module cm_client_codec #(
         end
     endgenerate
 
-    // --- pairs -----------------------------------------------------------------------------------------------------------
+    // --- pairs ---------------------------------------------------------------------------------------------
 
-    // Real slots: of m[k] and m[n/2 - k], or of m[M - k] and m[M + k], each with the other's negative behind it. At k = 0
-    // the second pair would be n/2 or M again; at M/2, M - k is k.
+    // Real slots: of m[k] and m[n/2 - k], or of m[M - k] and m[M + k], each with the other's negative behind
+    // it. At k = 0 the second pair would be n/2 or M again; at M/2, M - k is k.
     reg               pair_valid, pair_last;
     reg  [INDEX-1:0]  pair_index;
     reg               pair_turned;    // selects the second pair of two numbers
@@ -587,14 +597,15 @@ module cm_client_codec #(
     wire              pair_waits = pair_valid && !pair_ready_i;
     wire              last_pair_taken = pair_valid && pair_ready_i && pair_last;
 
-    // --- results ---------------------------------------------------------------------------------------------------------
+    // --- results -------------------------------------------------------------------------------------------
 
     wire              given, given_wrong;
     reg  [3:0]        given_last;
     cm_client_result u_result (
-        .clk_i(clk_i), .rst_i(rst_i || refused), .enable_i(advance), .float_i(float_i), .exponent_i(exponent_i),
-        .scale_log2_i(scale_log2_i), .valid_i(issued[2] && gives), .negate_i(negates2),
-        .x_i(part2 ? data_a[63:32] : data_a[31:0]), .valid_o(given), .wrong_o(given_wrong), .result_o(result_o)
+        .clk_i(clk_i), .rst_i(rst_i || refused), .enable_i(advance), .float_i(float_i),
+        .exponent_i(exponent_i), .scale_log2_i(scale_log2_i), .valid_i(issued[2] && gives),
+        .negate_i(negates2), .x_i(part2 ? data_a[63:32] : data_a[31:0]), .valid_o(given),
+        .wrong_o(given_wrong), .result_o(result_o)
     );
     always_ff @(posedge clk_i) begin
         if (advance) given_last <= {given_last[2:0], last2};
@@ -605,7 +616,7 @@ module cm_client_codec #(
     assign advance = rotating ? cycle == 2'd2 : !(result_valid_o && !result_ready_i);
     assign ends = last_pair_taken || (result_valid_o && result_ready_i && result_last_o);
 
-    // --- refusals --------------------------------------------------------------------------------------------------------
+    // --- refusals ------------------------------------------------------------------------------------------
 
     wire              value_refused = value_there && value_wrong;
     wire              result_refused = is_far || (given && given_wrong);

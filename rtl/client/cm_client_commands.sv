@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes commands, refuses those that have no key, are against the policy or do not fit the settings, and keeps the
-// one being executed.
+// Decodes commands, refuses those that have no key, are against the policy or do not fit the settings, and
+// keeps the one being executed.
 //
-// ready_o and command_i are a handshake: a command is taken, or refused, in the cycle in which both are high. What
-// describes the command being executed follows a cycle later. A ciphertext may follow another one of its kind at once;
-// any other command waits until the engine is idle.
+// ready_o and command_i are a handshake: a command is taken, or refused, in the cycle in which both are high.
+// What describes the command being executed follows a cycle later. A ciphertext may follow another one of its
+// kind at once; any other command waits until the engine is idle.
 `default_nettype none
 module cm_client_commands #(
     parameter integer WIDTH = 27,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counter of the next ciphertext. It is set in both words at once, moves on with each ciphertext, and must neither
-// reach its end nor fall: with a counter that comes again, a source that repeats a draw shows the difference of two
-// messages. A change takes effect in the next cycle; the faults refer to the cycle of the attempt.
+// The counter of the next ciphertext. It is set in both words at once, moves on with each ciphertext, and
+// must neither reach its end nor fall: with a counter that comes again, a source that repeats a draw shows
+// the difference of two messages. A change takes effect in the next cycle; the faults refer to the cycle of
+// the attempt.
 `default_nettype none
 module cm_client_counter (
     input  wire        clk_i,

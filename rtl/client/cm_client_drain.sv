@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drains sets whose inverse transform is done: each residue adds to its coefficient's sum. The last prime's pass gives
-// the message, as soon as the last frame is known to be right, and zeros for sums. CKKS keeps the first prime's
-// residues, once the coefficients before them are used up, and decodes them as soon as the last frame is known to be
-// right; the other primes' are only checked, as by the library at 31 bits.
+// Drains sets whose inverse transform is done: each residue adds to its coefficient's sum. The last prime's
+// pass gives the message, as soon as the last frame is known to be right, and zeros for sums. CKKS keeps the
+// first prime's residues, once the coefficients before them are used up, and decodes them as soon as the last
+// frame is known to be right; the other primes' are only checked, as by the library at 31 bits.
 //
-// issue_o says that the pair index_o enters, one a cycle at most. SUMMED cycles later its new sums are written, and
-// after ROUNDED cycles a message leaves, for which room was reserved with reserve_o. Each pair enters twice where sums
-// times a wide t come one after the other.
+// issue_o says that the pair index_o enters, one a cycle at most. SUMMED cycles later its new sums are
+// written, and after ROUNDED cycles a message leaves, for which room was reserved with reserve_o. Each pair
+// enters twice where sums times a wide t come one after the other.
 `default_nettype none
 module cm_client_drain #(
     parameter integer LOG2_N = 12,
@@ -129,7 +129,8 @@ module cm_client_drain #(
             cm_client_sum #(.WIDTH(WIDTH)) u_sum (
                 .clk_i(clk_i), .rst_i(rst_i), .t_i(t_i), .x_i(wide_i[64*g+31 +: 33]),
                 .sum_i((prime_o == {LOG2_PRIMES{1'b0}}) ? 32'd0 : sums_i[32*g +: 32]),
-                .sum_o(sums_made_o[32*g +: 32]), .product_i(by_t[g]), .message_o(message_made[WIDTH*g +: WIDTH])
+                .sum_o(sums_made_o[32*g +: 32]), .product_i(by_t[g]),
+                .message_o(message_made[WIDTH*g +: WIDTH])
             );
         end
     endgenerate

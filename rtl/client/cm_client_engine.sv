@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client engine, without a bus: it takes a message and gives the frames of its ciphertext, the same bytes as the C
-// library, and it takes frames and gives their message. Keys, seeds and noise never leave it. docs/client-engine.md
-// explains how it works, docs/client-engine-integration.md how to use it; cm_client_axi puts it on a bus.
+// The client engine, without a bus: it takes a message and gives the frames of its ciphertext, the same bytes
+// as the C library, and it takes frames and gives their message. Keys, seeds and noise never leave it.
+// docs/client-engine.md explains how it works, docs/client-engine-integration.md how to use it; cm_client_axi
+// puts it on a bus.
 //
-// Three machines work through the items of one prime after the other: the loader fills a set of residues, the lanes
-// transform it, and the stream multiplies, adds and passes the result on. Each counts the items that it has done, and
-// starts its next one when the others' counts say that what it needs is there.
+// Three machines work through the items of one prime after the other: the loader fills a set of residues, the
+// lanes transform it, and the stream multiplies, adds and passes the result on. Each counts the items that it
+// has done, and starts its next one when the others' counts say that what it needs is there.
 `default_nettype none
 module cm_client_engine #(
     parameter integer LOG2_N = 12,           // 10 .. 13: log2 of the ring degree n
@@ -56,13 +57,15 @@ module cm_client_engine #(
 );
     `include "cm_refuse.svh"
     generate
-        `CM_REFUSE(g_bad_log2_n, LOG2_N < 10 || LOG2_N > 13, "cm_client_engine: LOG2_N must be from 10 to 13.")
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 10 || LOG2_N > 13,
+                   "cm_client_engine: LOG2_N must be from 10 to 13.")
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 27, "cm_client_engine: WIDTH must be from 22 to 27.")
         `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 1 || LOG2_UNITS > 4,
                    "cm_client_engine: LOG2_UNITS must be from 1 to 4.")
         `CM_REFUSE(g_bad_primes, PRIMES < 2 || PRIMES > 7, "cm_client_engine: PRIMES must be from 2 to 7.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_engine: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+        `CM_REFUSE(g_bad_multiplier_width,
+                   MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
                    "cm_client_engine: MULTIPLIER_WIDTH must be 17, 24 or 64.")
         `CM_REFUSE(g_bad_tag_digit, TAG_DIGIT != 4 && TAG_DIGIT != 8 && TAG_DIGIT != 16 && TAG_DIGIT != 32,
                    "cm_client_engine: TAG_DIGIT must be 4, 8, 16 or 32.")
@@ -83,7 +86,7 @@ module cm_client_engine #(
     localparam integer LOG2_QUEUE = (LOADED + ADD > 12) ? 5 : (LOADED + ADD > 8) ? 4 : 3;
     localparam integer LOG2_DRAWN = 5; // log2 of the depth of the queue of the public half's pairs
 
-    // --- faults, and wiping ----------------------------------------------------------------------------------------
+    // --- faults, and wiping --------------------------------------------------------------------------------
 
     wire              wipes;      // All memories are being cleared.
     wire              wipes_keys; // Memories of keys are being cleared, too.
@@ -99,15 +102,16 @@ module cm_client_engine #(
     wire              accepted; // A command is taken.
     cm_client_faults #(.LOG2_N(LOG2_N)) u_faults (
         .clk_i(clk_i), .rst_i(rst_i), .abort_i(abort_i), .accepted_i(accepted), .busy_i(write_i && !idle_o),
-        .command_i(unknown_command), .no_key_i(no_key), .policy_i(not_allowed || fixed_write), .unfit_i(unfit),
-        .frame_i(read_fault || residue_fault), .result_i(decoded_wrong), .counter_i(exhausted || counter_falls),
-        .window_i(too_late), .entropy_i(seeds_refused || entropy_fails), .range_i(out_of_range || ckks_wrong),
+        .command_i(unknown_command), .no_key_i(no_key), .policy_i(not_allowed || fixed_write),
+        .unfit_i(unfit), .frame_i(read_fault || residue_fault), .result_i(decoded_wrong),
+        .counter_i(exhausted || counter_falls), .window_i(too_late),
+        .entropy_i(seeds_refused || entropy_fails), .range_i(out_of_range || ckks_wrong),
         .too_many_i(too_many || ckks_too_many), .key_i(wrong_key || wrong_secret), .setting_i(wrong_setting),
         .fault_o(fault_o), .raised_o(faults_o), .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys),
         .keys_stay_o(keys_stay), .wiping_o(wiping), .wipe_address_o(wipe_address)
     );
 
-    // --- settings --------------------------------------------------------------------------------------------------
+    // --- settings ------------------------------------------------------------------------------------------
 
     wire [31:0]            params_id;
     wire [63:0]            key_id;
@@ -155,27 +159,28 @@ module cm_client_engine #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES)
     ) u_settings (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .idle_i(idle_o), .accepted_i(accepted),
-        .write_i(write_i), .address_i(write_address_i), .data_i(write_data_i), .table_q_i(prime_q[table_prime]),
-        .global_o(global_write), .prime_o(prime_write), .counter_o(counter_write), .table_place_o(table_place),
-        .table_o(table_write), .key_o(key_write), .trits_o(trits_write), .replaces_primes_o(replaces_primes),
-        .fixed_o(fixed_write), .wrong_secret_o(wrong_secret), .wrong_o(wrong_setting), .no_residue_o(no_residue),
+        .write_i(write_i), .address_i(write_address_i), .data_i(write_data_i),
+        .table_q_i(prime_q[table_prime]), .global_o(global_write), .prime_o(prime_write),
+        .counter_o(counter_write), .table_place_o(table_place), .table_o(table_write), .key_o(key_write),
+        .trits_o(trits_write), .replaces_primes_o(replaces_primes), .fixed_o(fixed_write),
+        .wrong_secret_o(wrong_secret), .wrong_o(wrong_setting), .no_residue_o(no_residue),
         .params_id_o(params_id), .key_id_o(key_id), .scale_o(scale), .frame_scale_o(frame_scale),
         .scheme_o(scheme), .counter_low_o(counter_low), .counter_end_o(counter_end), .is_fixed_o(is_fixed),
         .device_secret_o(device_secret), .secret_entered_o(secret_entered), .t_o(t), .t_factor_o(t_factor),
         .t_half_o(t_half), .t_ratio_o(t_ratio), .last_prime_o(last_prime), .primes_fit_o(primes_fit),
-        .signed_values_o(signed_values), .coefficients_o(coefficients), .shake_o(shake), .with_tags_o(with_tags),
-        .ckks_o(ckks), .complex_slots_o(complex_slots), .float_values_o(float_values), .largest_o(largest),
-        .policy_o(policy), .ckks_exponent_o(ckks_exponent), .ckks_scale_o(ckks_scale),
-        .ckks_limit_o(ckks_limit), .table_prime_o(table_prime), .table_index_o(table_index),
-        .table_component_o(table_component)
+        .signed_values_o(signed_values), .coefficients_o(coefficients), .shake_o(shake),
+        .with_tags_o(with_tags), .ckks_o(ckks), .complex_slots_o(complex_slots),
+        .float_values_o(float_values), .largest_o(largest), .policy_o(policy),
+        .ckks_exponent_o(ckks_exponent), .ckks_scale_o(ckks_scale), .ckks_limit_o(ckks_limit),
+        .table_prime_o(table_prime), .table_index_o(table_index), .table_component_o(table_component)
     );
     cm_client_primes #(.LOG2_N(LOG2_N), .WIDTH(WIDTH), .PRIMES(PRIMES)) u_primes (
-        .clk_i(clk_i), .write_i(prime_write), .address_i(write_address_i[7:0]), .data_i(write_data_i), .q_o(all_q),
-        .bits_o(all_bits), .factor_o(all_factors), .offset_o(all_offsets), .key_factor_o(all_key_factors),
-        .fraction_o(all_fractions)
+        .clk_i(clk_i), .write_i(prime_write), .address_i(write_address_i[7:0]), .data_i(write_data_i),
+        .q_o(all_q), .bits_o(all_bits), .factor_o(all_factors), .offset_o(all_offsets),
+        .key_factor_o(all_key_factors), .fraction_o(all_fractions)
     );
 
-    // --- commands --------------------------------------------------------------------------------------------------
+    // --- commands ------------------------------------------------------------------------------------------
 
     wire             trits_there, secret_there, public_there, secret_loaded;
     wire [1:0]       tag_keys_there; // {of results, of the device}
@@ -187,12 +192,13 @@ module cm_client_engine #(
     wire [COUNT-1:0] pieces_of_one;  // pieces of randomness that a ciphertext takes
     wire [COUNT-1:0] begun, finished; // numbers of ciphertexts, or keys
     cm_client_key_check #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_key_check (
-        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .accepted_i(accepted), .code_i(command_code_i),
-        .secret_loaded_i(secret_loaded), .last_prime_i(last_prime), .table_place_i(table_place),
-        .table_i(table_write), .key_i(key_write), .trits_i(trits_write), .replaces_primes_i(replaces_primes),
-        .no_residue_i(no_residue), .data_i(write_data_i), .table_prime_i(table_prime),
-        .table_component_i(table_component), .table_index_i(table_index), .trits_there_o(trits_there),
-        .secret_there_o(secret_there), .public_there_o(public_there), .wrong_o(wrong_key)
+        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .accepted_i(accepted),
+        .code_i(command_code_i), .secret_loaded_i(secret_loaded), .last_prime_i(last_prime),
+        .table_place_i(table_place), .table_i(table_write), .key_i(key_write), .trits_i(trits_write),
+        .replaces_primes_i(replaces_primes), .no_residue_i(no_residue), .data_i(write_data_i),
+        .table_prime_i(table_prime), .table_component_i(table_component), .table_index_i(table_index),
+        .trits_there_o(trits_there), .secret_there_o(secret_there), .public_there_o(public_there),
+        .wrong_o(wrong_key)
     );
     cm_client_commands #(.WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES)) u_commands (
         .clk_i(clk_i), .rst_i(clears), .command_i(command_i), .code_i(command_code_i), .ready_o(ready_o),
@@ -203,11 +209,11 @@ module cm_client_engine #(
         .encodes_ckks_i(encodes_ckks), .decodes_ckks_i(decodes_ckks), .secret_entered_i(secret_entered),
         .tag_keys_there_i(tag_keys_there), .trits_there_i(trits_there), .secret_there_i(secret_there),
         .public_there_i(public_there), .accepted_o(accepted), .begins_o(begins), .encryption_o(encryption),
-        .draws_seeds_o(draws_seeds), .unknown_o(unknown_command), .no_key_o(no_key), .not_allowed_o(not_allowed),
-        .unfit_o(unfit), .decrypts_o(decrypts), .encrypts_o(encrypts), .publishes_o(publishes),
-        .generates_o(generates), .enters_o(enters), .loads_key_o(loads_key), .symmetric_o(symmetric),
-        .public_key_o(public_key), .in_coefficients_o(in_coefficients), .pieces_o(pieces_of_one),
-        .begun_o(begun)
+        .draws_seeds_o(draws_seeds), .unknown_o(unknown_command), .no_key_o(no_key),
+        .not_allowed_o(not_allowed), .unfit_o(unfit), .decrypts_o(decrypts), .encrypts_o(encrypts),
+        .publishes_o(publishes), .generates_o(generates), .enters_o(enters), .loads_key_o(loads_key),
+        .symmetric_o(symmetric), .public_key_o(public_key), .in_coefficients_o(in_coefficients),
+        .pieces_o(pieces_of_one), .begun_o(begun)
     );
     cm_client_counter u_counter (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .fixed_i(is_fixed), .write_i(counter_write),
@@ -216,7 +222,7 @@ module cm_client_engine #(
     );
     assign too_late = draws_seeds && with_tags && window_late;
 
-    // --- key streams -----------------------------------------------------------------------------------------------
+    // --- key streams ---------------------------------------------------------------------------------------
 
     wire         tag_request, seeds_request, uniform_request, sample_request, stream_request, stream_ready;
     wire         tag_granted, seeds_granted, uniform_granted, sample_granted;
@@ -240,7 +246,8 @@ module cm_client_engine #(
         .stream_ready_i(stream_ready), .tag_request_i(tag_request), .seeds_request_i(seeds_request),
         .uniform_request_i(uniform_request), .sample_request_i(sample_request), .sample_tag_i(sample_tag),
         .request_o(stream_request), .tag_o(asked_tag), .tag_granted_o(tag_granted),
-        .seeds_granted_o(seeds_granted), .uniform_granted_o(uniform_granted), .sample_granted_o(sample_granted)
+        .seeds_granted_o(seeds_granted), .uniform_granted_o(uniform_granted),
+        .sample_granted_o(sample_granted)
     );
     cm_client_stream #(.TAG(3)) u_stream (
         .clk_i(clk_i), .rst_i(clears), .request_i(stream_request), .ready_o(stream_ready), .key_i(asked_key),
@@ -250,14 +257,14 @@ module cm_client_engine #(
     );
     cm_client_origins #(.LOG2_PRIMES(LOG2_PRIMES)) u_origins (
         .tag_key_i(tag_key), .tag_position_i(tag_position), .seeds_key_i(seeds_key),
-        .seeds_position_i(seeds_position), .uniform_key_i(public_seed[511:256]), .uniform_prime_i(uniform_prime),
-        .uniform_asked_i(uniform_asked), .uniform_left_i(uniform_left), .sample_key_i(private_seed),
-        .sample_component_i(sample_component), .sample_asked_i(sample_asked), .sample_left_i(sample_left),
-        .asked_tag_i(asked_tag), .key_o(asked_key), .position_o(asked_position), .tag_i(origin_tag),
-        .at_i(origin_at), .words_o(origin)
+        .seeds_position_i(seeds_position), .uniform_key_i(public_seed[511:256]),
+        .uniform_prime_i(uniform_prime), .uniform_asked_i(uniform_asked), .uniform_left_i(uniform_left),
+        .sample_key_i(private_seed), .sample_component_i(sample_component), .sample_asked_i(sample_asked),
+        .sample_left_i(sample_left), .asked_tag_i(asked_tag), .key_o(asked_key), .position_o(asked_position),
+        .tag_i(origin_tag), .at_i(origin_at), .words_o(origin)
     );
 
-    // --- seeds -----------------------------------------------------------------------------------------------------
+    // --- seeds ---------------------------------------------------------------------------------------------
 
     wire        seeds_start, seeds_free, seeds_done, seeds_hold, seeds_published;
     wire        opens;                // The next ciphertext that leaves asks for its public seed.
@@ -271,10 +278,10 @@ module cm_client_engine #(
         .free_o(seeds_free), .done_o(seeds_done), .refused_o(seeds_refused), .holds_o(seeds_hold),
         .publish_i(opens), .whole_i(shake), .published_o(seeds_published), .read_i(seed_read),
         .read_whole_i(read_shake), .read_data_i(seed_read_words), .secret_i(device_secret),
-        .counter_i(front_counter), .entropy_valid_i(entropy_valid_i && entropy_tested), .entropy_ready_o(draws),
-        .entropy_i(entropy_i), .request_o(seeds_request), .ready_i(seeds_granted), .key_o(seeds_key),
-        .position_o(seeds_position), .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last),
-        .data_i(word_data), .private_o(private_seed), .public_o(public_seed)
+        .counter_i(front_counter), .entropy_valid_i(entropy_valid_i && entropy_tested),
+        .entropy_ready_o(draws), .entropy_i(entropy_i), .request_o(seeds_request), .ready_i(seeds_granted),
+        .key_o(seeds_key), .position_o(seeds_position), .valid_i(word_valid && word_tag == FOR_SEEDS),
+        .last_i(word_last), .data_i(word_data), .private_o(private_seed), .public_o(public_seed)
     );
     // Words are tested before any of them is used.
     assign entropy_ready_o = entropy_starts || (draws && entropy_tested);
@@ -284,7 +291,7 @@ module cm_client_engine #(
         .failed_o(entropy_fails)
     );
 
-    // --- the front: noise, u and the message -----------------------------------------------------------------------
+    // --- the front: noise, u and the message ---------------------------------------------------------------
 
     wire [COUNT-1:0]   pieces_done;  // number of polynomials of noise and u
     wire [COUNT-1:0]   fills_done;   // number of messages
@@ -307,24 +314,26 @@ module cm_client_engine #(
         .fill_busy_i(fill_busy), .busy_o(front_busy), .message_free_o(message_free),
         .seeds_start_o(seeds_start), .seeds_free_i(seeds_free), .seeds_done_i(seeds_done),
         .request_o(sample_request), .tag_o(sample_tag), .granted_i(sample_granted), .asked_o(sample_asked),
-        .left_o(sample_left), .component_o(sample_component), .word_valid_i(word_valid), .word_tag_i(word_tag),
-        .word_i(word_data), .noise_ready_o(noise_ready), .ternary_ready_o(ternary_ready),
-        .block_leaves_i(word_valid && word_ready && word_last), .noise_eight_o(noise_eight),
-        .noise_o(noise_data), .ternary_eight_o(ternary_eight), .ternary_o(ternary_data), .place_o(noise_place),
-        .groups_o(groups), .runs_o(sampling), .pieces_done_o(pieces_done)
+        .left_o(sample_left), .component_o(sample_component), .word_valid_i(word_valid),
+        .word_tag_i(word_tag), .word_i(word_data), .noise_ready_o(noise_ready),
+        .ternary_ready_o(ternary_ready), .block_leaves_i(word_valid && word_ready && word_last),
+        .noise_eight_o(noise_eight), .noise_o(noise_data), .ternary_eight_o(ternary_eight),
+        .ternary_o(ternary_data), .place_o(noise_place), .groups_o(groups), .runs_o(sampling),
+        .pieces_done_o(pieces_done)
     );
     cm_client_values #(.LOG2_N(LOG2_N), .WIDTH(WIDTH)) u_values (
         .clk_i(clk_i), .rst_i(clears), .starts_i(accepted && encryption), .begins_i(begins),
         .message_free_i(message_free), .ckks_i(ckks), .float_values_i(float_values),
         .signed_values_i(signed_values), .t_i(t), .t_half_i(t_half), .largest_i(largest),
         .value_valid_i(value_valid_i), .value_ready_o(value_ready_o), .value_i(value_i),
-        .value_last_i(value_last_i), .ckks_ready_i(ckks_ready), .ckks_busy_i(ckks_busy), .ckks_done_i(ckks_done),
-        .m_o(scale_m), .product_i(wide_products[64 +: WIDTH+1]), .whole_i(whole_product[WIDTH:0]),
-        .scaled_valid_o(scaled_valid), .scaled_o(scaled), .filled_o(filled), .filling_o(filling),
-        .busy_o(fill_busy), .fills_done_o(fills_done), .out_of_range_o(out_of_range), .too_many_o(too_many)
+        .value_last_i(value_last_i), .ckks_ready_i(ckks_ready), .ckks_busy_i(ckks_busy),
+        .ckks_done_i(ckks_done), .m_o(scale_m), .product_i(wide_products[64 +: WIDTH+1]),
+        .whole_i(whole_product[WIDTH:0]), .scaled_valid_o(scaled_valid), .scaled_o(scaled), .filled_o(filled),
+        .filling_o(filling), .busy_o(fill_busy), .fills_done_o(fills_done), .out_of_range_o(out_of_range),
+        .too_many_o(too_many)
     );
 
-    // --- the loader ------------------------------------------------------------------------------------------------
+    // --- the loader ----------------------------------------------------------------------------------------
 
     wire                   load_issues, load_busy, load_natural, load_place, loader_writes;
     wire [PAIR_BITS-1:0]   load_index, loaded_index;
@@ -344,19 +353,20 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   coded_index, decoded_index, decoded_mirror;
     wire [63:0]            coded_pair;
     cm_client_load_control #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .LOADED(LOADED)) u_load_control (
-        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .code_i(command_code_i), .coefficients_i(coefficients),
-        .decrypts_i(decrypts), .publishes_i(publishes), .enters_i(enters), .symmetric_i(symmetric),
-        .public_key_i(public_key), .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one),
-        .begun_i(begun), .last_prime_i(last_prime), .pieces_done_i(pieces_done), .sampling_i(sampling),
-        .groups_i(groups), .fills_done_i(fills_done), .filling_i(filling), .filled_i(filled),
-        .uniform_valid_i(uniform_valid), .streams_done_i(streams_done), .streaming_i(streaming),
-        .stream_index_i(stream_index), .issue_o(load_issues), .index_o(load_index), .busy_o(load_busy),
-        .kind_o(load_kind), .natural_o(load_natural), .prime_o(load_prime), .place_o(load_place),
-        .write_o(loader_writes), .set_o(load_set), .write_index_o(loaded_index), .loads_done_o(loads_done)
+        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .code_i(command_code_i),
+        .coefficients_i(coefficients), .decrypts_i(decrypts), .publishes_i(publishes), .enters_i(enters),
+        .symmetric_i(symmetric), .public_key_i(public_key), .in_coefficients_i(in_coefficients),
+        .pieces_i(pieces_of_one), .begun_i(begun), .last_prime_i(last_prime), .pieces_done_i(pieces_done),
+        .sampling_i(sampling), .groups_i(groups), .fills_done_i(fills_done), .filling_i(filling),
+        .filled_i(filled), .uniform_valid_i(uniform_valid), .streams_done_i(streams_done),
+        .streaming_i(streaming), .stream_index_i(stream_index), .issue_o(load_issues), .index_o(load_index),
+        .busy_o(load_busy), .kind_o(load_kind), .natural_o(load_natural), .prime_o(load_prime),
+        .place_o(load_place), .write_o(loader_writes), .set_o(load_set), .write_index_o(loaded_index),
+        .loads_done_o(loads_done)
     );
     cm_client_source #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_source (
-        .clk_i(clk_i), .decrypts_i(decrypts), .publishes_i(publishes), .public_key_i(public_key), .ckks_i(ckks),
-        .load_issue_i(load_issues), .load_index_i(load_index), .load_kind_i(load_kind),
+        .clk_i(clk_i), .decrypts_i(decrypts), .publishes_i(publishes), .public_key_i(public_key),
+        .ckks_i(ckks), .load_issue_i(load_issues), .load_index_i(load_index), .load_kind_i(load_kind),
         .load_place_i(load_place), .load_prime_i(load_prime), .stream_uses_loader_i(stream_uses_loader),
         .stream_running_i(streaming), .stream_issue_i(stream_issues), .stream_index_i(stream_index),
         .stream_component_i(component), .stream_place_i(stream_place), .stream_prime_i(stream_prime),
@@ -389,7 +399,7 @@ module cm_client_engine #(
         .small_i(small_pair), .pair_o(loaded)
     );
 
-    // --- the lanes -------------------------------------------------------------------------------------------------
+    // --- the lanes -----------------------------------------------------------------------------------------
 
     wire                   lanes_busy, lanes_end, lane_start, lane_inverse;
     wire [1:0]             lane_set;
@@ -432,7 +442,7 @@ module cm_client_engine #(
         .table_data_i(write_data_i[WIDTH-1:0])
     );
 
-    // --- the stream ------------------------------------------------------------------------------------------------
+    // --- the stream ----------------------------------------------------------------------------------------
 
     wire [COUNT-1:0]     drains_done, streamed_sets, read_sets, drained_sets;
     wire                 read_known, read_seeded, read_pair_valid, frame_ready, result_ends;
@@ -448,26 +458,29 @@ module cm_client_engine #(
         .loads_key_i(loads_key), .symmetric_i(symmetric), .public_key_i(public_key),
         .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one), .begun_i(begun),
         .last_prime_i(last_prime), .pieces_done_i(pieces_done), .fills_done_i(fills_done),
-        .lanes_done_i(lanes_done), .drains_done_i(drains_done), .drain_set_i(drain_set), .load_busy_i(load_busy),
-        .uniform_valid_i(uniform_valid), .read_known_i(read_known), .read_seeded_i(read_seeded),
-        .read_valid_i(read_pair_valid), .frame_ready_i(frame_ready), .room_i(queue_room),
-        .result_ends_i(result_ends), .seeds_hold_i(seeds_hold), .seeds_published_i(seeds_published),
-        .opens_o(opens), .opened_o(opened), .running_o(streaming), .uses_loader_o(stream_uses_loader),
-        .issue_o(stream_issues), .index_o(stream_index), .add_o(stream_adds), .prime_o(stream_prime),
-        .place_o(stream_place), .component_o(component), .multiplies_o(stream_multiplies),
-        .leaves_o(stream_leaves), .takes_off_o(takes_off), .from_read_o(from_read),
-        .needs_uniform_o(needs_uniform), .a_set_o(stream_a_set), .b_set_o(stream_b_set),
-        .to_set_o(stream_to_set), .writes_set_o(stream_writes), .writes_key_o(stream_to_key),
-        .writes_frame_o(stream_to_frame), .reserves_o(stream_gives), .seed_start_o(seed_start),
-        .frame_start_o(frame_start), .last_item_o(last_item), .key_loaded_o(secret_loaded),
-        .streams_done_o(streams_done), .streamed_o(streamed_sets), .finished_o(finished)
+        .lanes_done_i(lanes_done), .drains_done_i(drains_done), .drain_set_i(drain_set),
+        .load_busy_i(load_busy), .uniform_valid_i(uniform_valid), .read_known_i(read_known),
+        .read_seeded_i(read_seeded), .read_valid_i(read_pair_valid), .frame_ready_i(frame_ready),
+        .room_i(queue_room), .result_ends_i(result_ends), .seeds_hold_i(seeds_hold),
+        .seeds_published_i(seeds_published), .opens_o(opens), .opened_o(opened), .running_o(streaming),
+        .uses_loader_o(stream_uses_loader), .issue_o(stream_issues), .index_o(stream_index),
+        .add_o(stream_adds), .prime_o(stream_prime), .place_o(stream_place), .component_o(component),
+        .multiplies_o(stream_multiplies), .leaves_o(stream_leaves), .takes_off_o(takes_off),
+        .from_read_o(from_read), .needs_uniform_o(needs_uniform), .a_set_o(stream_a_set),
+        .b_set_o(stream_b_set), .to_set_o(stream_to_set), .writes_set_o(stream_writes),
+        .writes_key_o(stream_to_key), .writes_frame_o(stream_to_frame), .reserves_o(stream_gives),
+        .seed_start_o(seed_start), .frame_start_o(frame_start), .last_item_o(last_item),
+        .key_loaded_o(secret_loaded), .streams_done_o(streams_done), .streamed_o(streamed_sets),
+        .finished_o(finished)
     );
 
-    // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R. A wipe first
-    // writes zeros to the secret key, and then reads one, so that no pair is left at its output.
+    // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R. A
+    // wipe first writes zeros to the secret key, and then reads one, so that no pair is left at its output.
     wire                 key_clears = wipes_keys && !wipe_address[PAIR_BITS];
-    wire [PAIR_BITS-1:0] secret_at = wipes ? wipe_address[PAIR_BITS-1:0] : stream_to_key ? product_index : stream_index;
-    wire                 secret_reads = stream_issues && ((symmetric && !stream_leaves) || (decrypts && !takes_off));
+    wire [PAIR_BITS-1:0] secret_at = wipes ? wipe_address[PAIR_BITS-1:0] : stream_to_key ? product_index
+        : stream_index;
+    wire                 secret_reads = stream_issues
+        && ((symmetric && !stream_leaves) || (decrypts && !takes_off));
     cm_client_key #(
         .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
     ) u_secret (
@@ -507,9 +520,10 @@ module cm_client_engine #(
         .sum_o(streamed), .sum_index_o(streamed_index), .product_index_o(product_index)
     );
 
-    // --- the public half -------------------------------------------------------------------------------------------
+    // --- the public half -----------------------------------------------------------------------------------
 
-    // It is made here, or that of a frame that is read. By SHAKE256, the queue leaves room for what is under way.
+    // It is made here, or that of a frame that is read. By SHAKE256, the queue leaves room for what is under
+    // way.
     localparam [LOG2_DRAWN:0] SHAKE_LEVEL = (1 << LOG2_DRAWN) - 12;
     wire                   by_shake = decrypts ? read_shake : shake;
     wire                   uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
@@ -545,7 +559,7 @@ module cm_client_engine #(
         .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_late)
     );
 
-    // --- frames out ------------------------------------------------------------------------------------------------
+    // --- frames out ----------------------------------------------------------------------------------------
 
     wire         hash_ready, tag_known;
     wire         sent_start, sent_absorb, sent_finish, read_start, read_absorb, read_finish;
@@ -588,7 +602,7 @@ module cm_client_engine #(
         .valid_i(word_valid && word_tag == FOR_TAG), .last_i(word_last), .block_i(word_data)
     );
 
-    // --- decryption ------------------------------------------------------------------------------------------------
+    // --- decryption ----------------------------------------------------------------------------------------
 
     wire [LOG2_PRIMES-1:0] read_prime, drain_prime;
     wire                   read_set_done, payload_valid, payload_ready;
@@ -599,12 +613,13 @@ module cm_client_engine #(
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
         .key_id_i(key_id), .scale_i(frame_scale), .scheme_i(scheme), .last_prime_i(last_prime),
-        .bits_i(prime_bits[read_prime]), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
-        .fields_i(tag_fields), .hash_start_o(read_start), .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb),
-        .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
-        .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
-        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .shake_o(read_shake),
-        .seed_read_o(seed_read), .seed_o(seed_read_words), .set_done_o(read_set_done), .fault_o(read_fault)
+        .bits_i(prime_bits[read_prime]), .prime_o(read_prime), .tagged_i(with_tags),
+        .counter_i(answer_counter), .fields_i(tag_fields), .hash_start_o(read_start),
+        .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb), .hash_finish_o(read_finish),
+        .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i), .ready_o(read_ready_o), .word_i(read_i),
+        .payload_valid_o(payload_valid), .payload_ready_i(payload_ready), .known_o(read_known),
+        .seeded_o(read_seeded), .shake_o(read_shake), .seed_read_o(seed_read), .seed_o(seed_read_words),
+        .set_done_o(read_set_done), .fault_o(read_fault)
     );
     cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (
         .clk_i(clk_i), .rst_i(clears), .bits_i(prime_bits[stream_prime]), .q_i(prime_q[stream_prime]),
@@ -619,8 +634,8 @@ module cm_client_engine #(
         .second_i(second_products), .whole_i(whole_product), .sum_read_o(sum_reads),
         .sum_read_index_o(sum_read_index), .sums_i(message_pair), .sum_write_o(sum_writes),
         .sum_index_o(sum_index), .sums_made_o(sums_made), .sums_o(sums), .two_a_word_o(two_a_word),
-        .reserve_o(drain_gives), .message_write_o(result_writes), .message_o(message_made), .read_o(read_sets),
-        .drains_done_o(drains_done), .drained_o(drained_sets)
+        .reserve_o(drain_gives), .message_write_o(result_writes), .message_o(message_made),
+        .read_o(read_sets), .drains_done_o(drains_done), .drained_o(drained_sets)
     );
     cm_client_message_output #(.LOG2_N(LOG2_N), .WIDTH(WIDTH)) u_message_output (
         .clk_i(clk_i), .rst_i(clears), .ckks_i(ckks), .two_a_word_i(two_a_word),
@@ -630,7 +645,7 @@ module cm_client_engine #(
         .ends_o(result_ends)
     );
 
-    // --- CKKS, and the products that it shares ---------------------------------------------------------------------
+    // --- CKKS, and the products that it shares -------------------------------------------------------------
 
     // While the codec rests, a decryption of CKKS takes the residue itself.
     wire [63:0] drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime];
@@ -650,15 +665,15 @@ module cm_client_engine #(
         .exponent_i(ckks_exponent), .scale_log2_i(ckks_scale), .limit_log2_i(ckks_limit),
         .coefficients_i(coefficients), .one_prime_i(last_prime == {LOG2_PRIMES{1'b0}}), .q_i(prime_q[0]),
         .bits_i(prime_bits[0]), .encodes_o(encodes_ckks), .decodes_o(decodes_ckks),
-        .encode_i(accepted && encryption && ckks), .free_i(message_free), .busy_o(ckks_busy), .done_o(ckks_done),
-        .value_valid_i(value_valid_i), .value_ready_o(ckks_ready), .value_i(value_i), .value_last_i(value_last_i),
-        .wrong_o(ckks_wrong), .too_many_o(ckks_too_many), .pair_o(coded), .pair_index_o(coded_index),
-        .pair_data_o(coded_pair), .decode_i(decrypts && ckks && !reached(finished, drained_sets)),
-        .decoding_o(decoding), .read_index_o(decoded_index), .mirror_o(decoded_mirror),
-        .read_i({message_pair[32 +: WIDTH], message_pair[0 +: WIDTH]}),
-        .result_valid_o(decoded_valid), .result_ready_i(result_ready_i), .result_o(decoded),
-        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong),
-        .coordinates_o(ckks_coordinates), .first_digits_o(ckks_first_digits),
+        .encode_i(accepted && encryption && ckks), .free_i(message_free), .busy_o(ckks_busy),
+        .done_o(ckks_done), .value_valid_i(value_valid_i), .value_ready_o(ckks_ready), .value_i(value_i),
+        .value_last_i(value_last_i), .wrong_o(ckks_wrong), .too_many_o(ckks_too_many), .pair_o(coded),
+        .pair_index_o(coded_index), .pair_data_o(coded_pair),
+        .decode_i(decrypts && ckks && !reached(finished, drained_sets)), .decoding_o(decoding),
+        .read_index_o(decoded_index), .mirror_o(decoded_mirror),
+        .read_i({message_pair[32 +: WIDTH], message_pair[0 +: WIDTH]}), .result_valid_o(decoded_valid),
+        .result_ready_i(result_ready_i), .result_o(decoded), .result_last_o(decoded_last),
+        .result_wrong_o(decoded_wrong), .coordinates_o(ckks_coordinates), .first_digits_o(ckks_first_digits),
         .second_digits_o(ckks_second_digits), .minus_o(ckks_minus), .wide_i(wide_products),
         .second_i(second_products)
     );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names the first of the faults of a cycle, and starts the wipe that it, an abort or a reset calls for
-// (cm_client_wipe). A fault is named from the next cycle on, until a command is taken; raised_o is high for a cycle,
-// with the first cycle of each fault.
+// (cm_client_wipe). A fault is named from the next cycle on, until a command is taken; raised_o is high for a
+// cycle, with the first cycle of each fault.
 `default_nettype none
 module cm_client_faults #(
     parameter integer LOG2_N = 12
@@ -51,9 +51,11 @@ module cm_client_faults #(
         : key_i ? FAULT_KEY
         : setting_i ? FAULT_SETTINGS : FAULT_NONE;
     // Whoever sends frames or values must not be able to wipe the keys.
-    wire fault_keeps = fault == FAULT_NONE || fault == FAULT_FRAME || fault == FAULT_RESULT || fault == FAULT_RANGE
+    wire fault_keeps = fault == FAULT_NONE || fault == FAULT_FRAME || fault == FAULT_RESULT
+        || fault == FAULT_RANGE
         || fault == FAULT_TOO_MANY;
-    // A setting that is written during a wipe is lost, which is a fault too; so is one that now takes the keys as well.
+    // A setting that is written during a wipe is lost, which is a fault too; so is one that now takes the
+    // keys as well.
     wire raised = fault != FAULT_NONE && (!wiping_o || fault == FAULT_BUSY || (keys_stay_o && !fault_keeps));
     cm_client_wipe #(.BITS(LOG2_N), .COUNT(1 << LOG2_N)) u_wipe (
         .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE || abort_i), .keeps_i(fault_keeps),

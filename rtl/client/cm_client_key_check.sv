@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches how keys are entered. A key that was never entered would be zero, and hide nothing: each word must come in
-// order, for the primes as they are, and must not look like memory that was never written.
+// Watches how keys are entered. A key that was never entered would be zero, and hide nothing: each word must
+// come in order, for the primes as they are, and must not look like memory that was never written.
 //
-// The flags of complete keys follow a cycle behind what changes them; wrong_o refers to the same cycle as the write.
+// The flags of complete keys follow a cycle behind what changes them; wrong_o refers to the same cycle as the
+// write.
 `default_nettype none
 module cm_client_key_check #(
     parameter integer LOG2_N = 12,

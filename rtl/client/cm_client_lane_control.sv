@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second of the engine's three machines: it has the lanes transform sets of residues, one after the other, and
-// counts those that are done. start_o is high for a cycle, once the set is filled and the lanes are free; with it and
-// until done_i, inverse_o, set_o and prime_o say what to transform.
+// The second of the engine's three machines: it has the lanes transform sets of residues, one after the
+// other, and counts those that are done. start_o is high for a cycle, once the set is filled and the lanes
+// are free; with it and until done_i, inverse_o, set_o and prime_o say what to transform.
 `default_nettype none
 module cm_client_lane_control #(
     parameter integer LOG2_PRIMES = 2
@@ -33,7 +33,8 @@ module cm_client_lane_control #(
     reg             parity; // parity of the prime
     reg [COUNT-1:0] primes; // number of primes that are all transformed
     wire [COUNT-1:0] two_primes = primes + primes;
-    wire [1:0]       last_kind = in_coefficients_i ? (public_key_i ? 2'd2 : 2'd1) : (public_key_i ? 2'd2 : 2'd0);
+    wire [1:0]       last_kind = in_coefficients_i ? (public_key_i ? 2'd2 : 2'd1)
+        : (public_key_i ? 2'd2 : 2'd0);
     wire             there = decrypts_i ? reached(streams_done_i, two_primes + 8'd2)
         : !in_coefficients_i ? loads_done_i != lanes_done_o
         : (kind == 2'd0) ? reached(loads_done_i, primes + 8'd1)

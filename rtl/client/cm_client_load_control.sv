@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first of the engine's three machines: it fills sets of residues, one load after the other, and counts those that
-// are done. A load begins once its set is free and what it needs is there, or follows close behind the stream that
-// still reads the set, and the pieces that are still being sampled.
+// The first of the engine's three machines: it fills sets of residues, one load after the other, and counts
+// those that are done. A load begins once its set is free and what it needs is there, or follows close behind
+// the stream that still reads the set, and the pieces that are still being sampled.
 //
-// issue_o says that the pair index_o enters; it takes one pair a cycle. What the loader makes of it is written LOADED
-// cycles later, a public half already after two.
+// issue_o says that the pair index_o enters; it takes one pair a cycle. What the loader makes of it is
+// written LOADED cycles later, a public half already after two.
 `default_nettype none
 module cm_client_load_control #(
     parameter integer LOG2_N = 12,

@@ -3,10 +3,10 @@
 // alone. r is the message as it is stored, f and d scale it, and e is noise or a ternary coefficient. A pair
 // can enter in every cycle, and leaves 1 + multiply_latency() + add_latency() cycles later.
 //
-// BFV's r is below t, and so below q. CKKS's coefficient m is a signed number of 32 bits, stored as r = m + 2^31; with
-// f = 1 and d = -2^31 the sum is m + e. So r may be any number below 2^MESSAGE_WIDTH, which is at most R. That
-// suffices for cm_montgomery_multiply: the other operand, f R mod q, is below q, so the product is below q R, and the
-// reductions leave a number above -q and below q.
+// BFV's r is below t, and so below q. CKKS's coefficient m is a signed number of 32 bits, stored as r = m +
+// 2^31; with f = 1 and d = -2^31 the sum is m + e. So r may be any number below 2^MESSAGE_WIDTH, which is at
+// most R. That suffices for cm_montgomery_multiply: the other operand, f R mod q, is below q, so the product
+// is below q R, and the reductions leave a number above -q and below q.
 `default_nettype none
 module cm_client_loader #(
     parameter integer LOG2_N = 12,
@@ -31,7 +31,8 @@ module cm_client_loader #(
         `CM_REFUSE(g_bad_message_width, MESSAGE_WIDTH <= WIDTH || MESSAGE_WIDTH > 40,
                    "cm_client_loader: MESSAGE_WIDTH must be more than WIDTH, and at most 40.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_loader: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+        `CM_REFUSE(g_bad_multiplier_width,
+                   MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
                    "cm_client_loader: MULTIPLIER_WIDTH must be 17, 24 or 64.")
     endgenerate
     `include "cm_latency.svh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of cm_client_engine's settings, commands and faults. docs/client-engine-integration.md says what to
-// write to each, and in which order. Included inside a module, because not every tool reads packages; no module uses
-// all of them.
+// The numbers of cm_client_engine's settings, commands and faults. docs/client-engine-integration.md says
+// what to write to each, and in which order. Included inside a module, because not every tool reads packages;
+// no module uses all of them.
 // verilator lint_off UNUSEDPARAM
 
 // Settings have an address whose upper four bits are one of these.

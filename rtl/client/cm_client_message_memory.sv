@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of the message, in four banks: a pair's numbers are in both halves of the polynomial or, in natural order,
-// neighbours. The sums of a decryption take the message's place, and so do the coefficients that CKKS encodes.
+// The memory of the message, in four banks: a pair's numbers are in both halves of the polynomial or, in
+// natural order, neighbours. The sums of a decryption take the message's place, and so do the coefficients
+// that CKKS encodes.
 //
-// A write is there in the next cycle. pair_o follows read_i by a cycle, and then stays.
+// A word can be read in the cycle after it was written. pair_o follows read_i and the index by a cycle.
 `default_nettype none
 module cm_client_message_memory #(
     parameter integer LOG2_N = 12,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives decrypted messages: pairs of BFV's values from the queue, both in a word or one after the other, or the words
-// that the decoder of CKKS has. Words leave with valid_o and take_i, in the cycle in which their pair is at the queue's
-// output.
+// Gives decrypted messages: pairs of BFV's values from the queue, both in a word or one after the other, or
+// the words that the decoder of CKKS has. Words leave with valid_o and take_i, in the cycle in which their
+// pair is at the queue's output.
 `default_nettype none
 module cm_client_message_output #(
     parameter integer LOG2_N = 12,

@@ -24,7 +24,8 @@ module cm_client_modulo #(
     // Bits of x to divide; the bits above them are less than q.
     localparam integer BITS = STEP * (TURNS * STAGES - 1);
 
-    function automatic [WIDTH-1:0] divided(input [WIDTH-1:0] from, input [STEP-1:0] bits, input [WIDTH-1:0] q);
+    function automatic [WIDTH-1:0] divided(input [WIDTH-1:0] from, input [STEP-1:0] bits,
+                                           input [WIDTH-1:0] q);
         reg [WIDTH-1:0] rest;
         reg [WIDTH:0]   doubled;
         reg [WIDTH+1:0] less;
@@ -71,7 +72,8 @@ module cm_client_modulo #(
                 end
             end else begin : g_next
                 wire [WIDTH-1:0] from = hands_on ? g_stage[s-1].rest : rest;
-                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+TURNS*STEP-1 -: STEP] : left[LEFT-1 -: STEP];
+                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+TURNS*STEP-1 -: STEP]
+                    : left[LEFT-1 -: STEP];
                 always_ff @(posedge clk_i) begin
                     rest <= divided(from, bits, q_i);
                     left <= hands_on ? g_stage[s-1].left[LEFT+(TURNS-1)*STEP-1 -: LEFT] : left << STEP;

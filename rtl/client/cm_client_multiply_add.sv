@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of the stream, for two residues a cycle: the product of what is drawn or transformed with a key, plus
-// the residues of a set; or those of a set plus what the loader gives; or what is read less those of a set.
+// The arithmetic of the stream, for two residues a cycle: the product of what is drawn or transformed with a
+// key, plus the residues of a set; or those of a set plus what the loader gives; or what is read less those
+// of a set.
 //
-// A pair's operands are there two cycles behind its number, index_i. Residues that are added to a product, or to what
-// the loader gives, are read when that is there: late_index_o is the number of the pair that they belong to. What
-// decryption takes off is no product, and is there two cycles behind its number. ADD cycles later the sum is there.
+// A pair's operands are there two cycles behind its number, index_i. Residues that are added to a product, or
+// to what the loader gives, are read when that is there: late_index_o is the number of the pair that they
+// belong to. What decryption takes off is no product, and is there two cycles behind its number. ADD cycles
+// later the sum is there.
 `default_nettype none
 module cm_client_multiply_add #(
     parameter integer LOG2_N = 12,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of small numbers: noise in two places, and in a third one u, or the coefficients of a secret key. Eight
-// numbers are in a word, and the halves of the polynomial in two memories.
+// The memory of small numbers: noise in two places, and in a third one u, or the coefficients of a secret
+// key. Eight numbers are in a word, and the halves of the polynomial in two memories.
 //
-// A write is there in the next cycle. pair_o, two signed numbers of 6 bits, follows read_i by a cycle, and then stays.
+// A group can be read in the cycle after it was written. pair_o, two signed numbers of 6 bits, follows read_i
+// and the index by a cycle.
 `default_nettype none
 module cm_client_noise_memory #(
     parameter integer LOG2_N = 12
@@ -31,7 +32,8 @@ module cm_client_noise_memory #(
     localparam integer PAIR_BITS = LOG2_N - 1;
     localparam integer GROUP_BITS = LOG2_N - 3;
     localparam integer EIGHT_BITS = LOG2_N - 4; // number of a group in its half
-    wire [EIGHT_BITS-1:0] from = natural_i ? index_i[PAIR_BITS-2 -: EIGHT_BITS] : index_i[PAIR_BITS-1 -: EIGHT_BITS];
+    wire [EIGHT_BITS-1:0] from = natural_i ? index_i[PAIR_BITS-2 -: EIGHT_BITS]
+        : index_i[PAIR_BITS-1 -: EIGHT_BITS];
     wire [47:0]           words [0:1]; // the words of both halves
     wire [GROUP_BITS-1:0] ternary_group = trits_valid_i ? trits_group_i : groups_i[GROUP_BITS-1:0];
     // One memory holds noise and u, for one sampler works at a time, and one load.
@@ -41,7 +43,8 @@ module cm_client_noise_memory #(
     genvar g;
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_small
-            wire here = is_u ? ternary_group[GROUP_BITS-1] == g : noise_valid_i && groups_i[GROUP_BITS-1] == g;
+            wire here = is_u ? ternary_group[GROUP_BITS-1] == g
+                : noise_valid_i && groups_i[GROUP_BITS-1] == g;
             cm_ram #(.WIDTH(48), .DEPTH(3 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS + 2), .BLOCK(1)) u_words (
                 .clk_i(clk_i), .write_i(wipe_i ? to < 3 << EIGHT_BITS : here), .write_address_i(to),
                 .write_data_i(wipe_i ? 48'd0 : trits_valid_i ? {32'd0, trits_i}

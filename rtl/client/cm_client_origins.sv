@@ -42,7 +42,8 @@ module cm_client_origins #(
 
     assign key_o = (asked_tag_i == FOR_TAG) ? tag_key_i : (asked_tag_i == FOR_SEEDS) ? seeds_key_i
         : (asked_tag_i == FOR_UNIFORM) ? uniform_key_i : sample_key_i;
-    assign position_o = (asked_tag_i == FOR_TAG) ? tag_position_i : (asked_tag_i == FOR_SEEDS) ? seeds_position_i
+    assign position_o = (asked_tag_i == FOR_TAG) ? tag_position_i
+        : (asked_tag_i == FOR_SEEDS) ? seeds_position_i
         : (asked_tag_i == FOR_UNIFORM) ? {32'd0, uniform_prime, label(asked_tag_i), 20'd0, uniform_asked_i}
         : {32'd0, sample_component, label(asked_tag_i), 22'd0, sample_asked_i};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of pairs that leave the engine, with credits: whoever starts to make a pair reserves room for it while
-// room_o, writes it any time later, and so never has to wait. A pair can leave two cycles after it was written.
+// The queue of pairs that leave the engine, with credits: whoever starts to make a pair reserves room for it
+// while room_o, writes it any time later, and so never has to wait. A pair can leave two cycles after it was
+// written.
 `default_nettype none
 module cm_client_output_queue #(
     parameter integer WIDTH = 54,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of each prime of a ciphertext. A word that is written takes effect in the next cycle; every output holds
-// the numbers of all primes, the first one's in the lowest bits.
+// The settings of each prime of a ciphertext. A word that is written takes effect in the next cycle; every
+// output holds the numbers of all primes, the first one's in the lowest bits.
 `default_nettype none
 module cm_client_primes #(
     parameter integer LOG2_N = 12,

@@ -3,9 +3,9 @@
 // rows of Booth's recoding, radix 4, in one tree: what a tool would build has one row more and does not know
 // that the minus may come with the digits. The module is combinational.
 //
-// A digit of b is -2, -1, 0, 1 or 2. The row of a negative one is that of its magnitude with every bit inverted, and
-// one more. A row's sign counts minus its place, which is its inverse there and minus one: the ones and the minus ones
-// of all rows are one more row, for they are at other places.
+// A digit of b is -2, -1, 0, 1 or 2. The row of a negative one is that of its magnitude with every bit
+// inverted, and one more. A row's sign counts minus its place, which is its inverse there and minus one: the
+// ones and the minus ones of all rows are one more row, for they are at other places.
 `default_nettype none
 module cm_client_product #(
     parameter integer A_WIDTH = 33,
@@ -22,7 +22,7 @@ module cm_client_product #(
     localparam integer DIGITS = B_WIDTH / 2;
     generate
         `CM_REFUSE(g_bad_width, B_WIDTH % 2 != 0 || B_WIDTH > A_WIDTH || A_WIDTH > WIDTH,
-                   "cm_client_product: B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH.")
+            "cm_client_product: B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH.")
     endgenerate
 
     function automatic [WIDTH-1:0] minus_ones();

@@ -101,7 +101,8 @@ module cm_client_reader #(
     assign hash_finish_o = state == TAG;
     // The tag is compared at its last word, so that half of a tag cannot be found separately.
     reg  forged;
-    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
+    wire wrong = taken
+        && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
 
     always_ff @(posedge clk_i) begin

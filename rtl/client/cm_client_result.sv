@@ -46,7 +46,8 @@ module cm_client_result (
             valid2 <= valid1;
             negative2 <= negative1;
             magnitude2 <= step1;
-            zeros2 <= {magnitude1[29:14] == 16'd0, step16[29:22] == 8'd0, step8[29:26] == 4'd0, step4[29:28] == 2'd0,
+            zeros2 <= {magnitude1[29:14] == 16'd0, step16[29:22] == 8'd0, step8[29:26] == 4'd0,
+                step4[29:28] == 2'd0,
                        !step2[29]};
             valid3 <= valid2;
             negative3 <= negative2 && !none;

@@ -6,7 +6,8 @@
 //
 // cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b
 // sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b
-//     cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b.
+// cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin
+// b.
 // Its mirror image is the second.
 `default_nettype none
 module cm_client_roots #(
@@ -16,7 +17,8 @@ module cm_client_roots #(
     input  wire               rst_i,
     input  wire               enable_i, // A step ends; nothing moves without it.
     input  wire [LOG2_N:0]    angle_i,
-    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps ago.
+    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps
+    // ago.
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,

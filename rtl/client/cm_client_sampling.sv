@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of the engine: for each ciphertext or key it has seeds drawn, and then samples the pieces of randomness. The
-// pieces of a ciphertext are, in this order, u, the noise of component 1, and that of component 0; under the secret key
-// the last alone. Noise of consecutive ciphertexts under the secret key is in two places by turns.
+// The front of the engine: for each ciphertext or key it has seeds drawn, and then samples the pieces of
+// randomness. The pieces of a ciphertext are, in this order, u, the noise of component 1, and that of
+// component 0; under the secret key the last alone. Noise of consecutive ciphertexts under the secret key is
+// in two places by turns.
 //
-// busy_o rises in the cycle after a command was accepted, and falls once all pieces are sampled and the message is in
-// its memory. A piece waits until the loads of what was in its place are done. Samples leave in groups of eight, which
-// must be taken, in the cycle after the last of their words or later.
+// busy_o rises in the cycle after a command was accepted, and falls once all pieces are sampled and the
+// message is in its memory. A piece waits until the loads of what was in its place are done. Blocks of key
+// stream are asked for with request_o and granted_i, words enter with a handshake of valid and ready, and
+// samples leave in groups of eight, which must be taken.
 `default_nettype none
 module cm_client_sampling #(
     parameter integer LOG2_N = 12
@@ -80,7 +82,8 @@ module cm_client_sampling #(
     reg [COUNT-1:0] base_loads; // number of loads before this ciphertext's
     reg             parity;     // parity of the ciphertext
 
-    wire [COUNT-1:0] loads_of_one = (public_key_i && !in_coefficients_i) ? primes_i + primes_i + primes_i : primes_i;
+    wire [COUNT-1:0] loads_of_one = (public_key_i && !in_coefficients_i) ? primes_i + primes_i + primes_i
+        : primes_i;
     wire [9:0]       blocks = (piece == PIECE_U) ? TERNARY_BLOCKS[9:0] : NOISE_BLOCKS[9:0];
     // When the last loads from the piece's place are done.
     wire [COUNT-1:0] needed_loads = symmetric_i ? base_loads - loads_of_one
@@ -94,8 +97,8 @@ module cm_client_sampling #(
     assign tag_o = (piece == PIECE_U) ? FOR_TERNARY : FOR_NOISE;
 
     cm_client_noise u_noise (
-        .clk_i(clk_i), .rst_i(rst_i), .valid_i(word_valid_i && word_tag_i == FOR_NOISE), .ready_o(noise_ready_o),
-        .data_i(word_i), .eight_o(noise_eight_o), .eight_data_o(noise_o)
+        .clk_i(clk_i), .rst_i(rst_i), .valid_i(word_valid_i && word_tag_i == FOR_NOISE),
+        .ready_o(noise_ready_o), .data_i(word_i), .eight_o(noise_eight_o), .eight_data_o(noise_o)
     );
     cm_client_ternary u_ternary (
         .clk_i(clk_i), .rst_i(rst_i), .valid_i(word_valid_i && word_tag_i == FOR_TERNARY),

@@ -3,8 +3,8 @@
 // scaled message floor((Q m + h) / t) is (h - r) / t modulo every prime (docs/encoding.md, section 7). One
 // value a cycle can enter with valid_i, and r leaves five cycles later with valid_o.
 //
-// The quotient of (Q mod t) m by t comes from ratio = floor(2^32 (Q mod t) / t), and is at most one too small. The
-// products are cm_client_products': of m with ratio and with Q mod t, and of the quotient with t.
+// The quotient of (Q mod t) m by t comes from ratio = floor(2^32 (Q mod t) / t), and is at most one too
+// small. The products are cm_client_products': of m with ratio and with Q mod t, and of the quotient with t.
 `default_nettype none
 module cm_client_scale #(
     parameter integer WIDTH = 27 // largest width of t
@@ -45,7 +45,8 @@ module cm_client_scale #(
     always_ff @(posedge clk_i) begin
         valid <= rst_i ? 5'd0 : {valid[4:1], valid_i};
         wrong <= {wrong[4:1], !in_range};
-        m_o <= !(valid_i && in_range) ? {WIDTH{1'b0}} : negative ? value_i[WIDTH-1:0] + t_i : value_i[WIDTH-1:0];
+        m_o <= !(valid_i && in_range) ? {WIDTH{1'b0}} : negative ? value_i[WIDTH-1:0] + t_i
+            : value_i[WIDTH-1:0];
         product3 <= product_i;
         rest <= product3 - whole_i;
         r_o <= (sum >= {1'b0, t_i}) ? sum[WIDTH-1:0] - t_i : sum[WIDTH-1:0];

@@ -8,9 +8,9 @@
 // as long as the entropy source and the key stream do. The entropy port and the requests of blocks have a
 // handshake of valid and ready.
 //
-// The public seed is made once it is asked for: until then, the key that both are derived with stays. One of 32 bytes
-// leaves room beside it, where that key is kept, so that the next ciphertext's can be derived. A seed that frames bring
-// takes the public one's place.
+// The public seed is made once it is asked for: until then, the key that both are derived with stays. One of
+// 32 bytes leaves room beside it, where that key is kept, so that the next ciphertext's can be derived. A
+// seed that frames bring takes the public one's place.
 `default_nettype none
 module cm_client_seeds (
     input  wire         clk_i,
@@ -45,7 +45,8 @@ module cm_client_seeds (
     output reg  [255:0] private_o,
     output reg  [511:0] public_o  // the public seed, or the one that was read; 32 bytes are in its upper half
 );
-    localparam [2:0] IDLE = 3'd0, DRAW = 3'd1, CHECK = 3'd2, DERIVE = 3'd3, PRIVATE = 3'd4, PUBLIC = 3'd5, TURN = 3'd6;
+    localparam [2:0] IDLE = 3'd0, DRAW = 3'd1, CHECK = 3'd2, DERIVE = 3'd3, PRIVATE = 3'd4, PUBLIC = 3'd5,
+                     TURN = 3'd6;
     localparam [31:0] LABEL_DERIVE = 32'd4, LABEL_PUBLIC = 32'd5, LABEL_PRIVATE = 32'd6, LABEL_CHECK = 32'd7;
     localparam integer IMAGE = 128; // bits of the image of the last draw
 
@@ -78,16 +79,19 @@ module cm_client_seeds (
     wire comes = valid_i && !(state == PUBLIC && words[2] && !whole_i);
     reg  [2:0] read_words;
 
-    // All words go by one bus, and each has its place: as latches behind a register, they take little (rtl/tools/
-    // latches.py). Those of the draw are derived from in their turn, or leave for another place; then they
-    // are cleared.
+    // All words go by one bus, and each has its place: as latches behind a register, they take little
+    // (rtl/tools/ latches.py). Those of the draw are derived from in their turn, or leave for another place;
+    // then they are cleared.
     wire [1:0]  at = draws ? {1'b0, drawn_words[1]} : words[1:0];
     wire [63:0] drawn_pair = draw[64*at +: 64];
-    wire [63:0] word = ({64{state == DERIVE || (turns && !words[2])}} & drawn_pair) ^ ({64{valid_i}} & data_i);
-    wire [63:0] bus = {64{!rst_i}} & (word | ({64{draws}} & {entropy_i, entropy_i}) | ({64{read_i}} & read_data_i));
+    wire [63:0] word = ({64{state == DERIVE || (turns && !words[2])}} & drawn_pair)
+        ^ ({64{valid_i}} & data_i);
+    wire [63:0] bus = {64{!rst_i}}
+        & (word | ({64{draws}} & {entropy_i, entropy_i}) | ({64{read_i}} & read_data_i));
     wire [2:0]  public_at = read_i ? {read_words[2] || !read_whole_i, read_words[1:0]}
         : (state == TURN) ? words : {words[2] || !whole_i, words[1:0]};
-    wire        public_word = read_i || (state == PUBLIC && comes) || (state == TURN && !bare && !whole_i && !words[2]);
+    wire        public_word = read_i || (state == PUBLIC && comes)
+        || (state == TURN && !bare && !whole_i && !words[2]);
     wire        private_word = !words[2] && ((state == PRIVATE && valid_i) || (state == TURN && bare));
     integer i;
     always_ff @(posedge clk_i) begin
@@ -100,7 +104,8 @@ module cm_client_seeds (
         end
         for (i = 0; i < 4; i = i + 1) if (rst_i || (private_word && words == i)) private_o[64*i +: 64] <= bus;
         for (i = 0; i < 2; i = i + 1) begin
-            if ((rst_i && !keys_stay_i) || (state == CHECK && valid_i && words == i)) image[64*i +: 64] <= bus;
+            if ((rst_i && !keys_stay_i) || (state == CHECK && valid_i && words == i))
+                image[64*i +: 64] <= bus;
         end
         if (read_i) read_words <= read_whole_i ? read_words + 1'b1 : {1'b0, read_words[1:0] + 2'd1};
         if (rst_i) read_words <= 3'd0;
@@ -113,7 +118,8 @@ module cm_client_seeds (
         if (request_o && ready_i) asked <= 1'b1;
         // Only the public seed uses a whole block.
         if (valid_i) words <= words + 1'b1;
-        if (state == CHECK && valid_i && words[2:1] == 2'd0 && data_i != image[64*words[0] +: 64]) same_draw <= 1'b0;
+        if (state == CHECK && valid_i && words[2:1] == 2'd0 && data_i != image[64*words[0] +: 64])
+            same_draw <= 1'b0;
         case (state)
             IDLE: begin
                 words <= 3'd0;
@@ -139,7 +145,8 @@ module cm_client_seeds (
                         || (drawn_words != 3'd0 && entropy_i[7:0] != draw[7:0])) begin
                         same_bytes <= 1'b0;
                     end
-                    if (drawn_words[2] && entropy_i != drawn_pair[32*drawn_words[0] +: 32]) same_halves <= 1'b0;
+                    if (drawn_words[2] && entropy_i != drawn_pair[32*drawn_words[0] +: 32])
+                        same_halves <= 1'b0;
                     if (drawn_words == 3'd7) begin
                         drawing <= 1'b0;
                         state <= CHECK;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client engine's settings that belong to no single prime: registers, and checks of the numbers written to them.
-// It also decodes the addresses of tables and keys, whose words other blocks store.
+// The client engine's settings that belong to no single prime: registers, and checks of the numbers written
+// to them. It also decodes the addresses of tables and keys, whose words other blocks store.
 //
-// A write takes effect in the next cycle, and only while the engine is idle. The checks refer to the same cycle as
-// the write. There is no handshake, and nothing reads a setting back.
+// A write takes effect in the next cycle, and only while the engine is idle. The checks refer to the same
+// cycle as the write. There is no handshake, and nothing reads a setting back.
 `default_nettype none
 module cm_client_settings #(
     parameter integer LOG2_N = 12,
@@ -74,8 +74,9 @@ module cm_client_settings #(
     wire is_global = address_i[11:8] == MAP_GLOBAL;
     wire [7:0] at = address_i[7:0];
 
-    // The first command fixes, until keys are wiped, what the key may do, and what would undo that. A tag binds what is
-    // decrypted to its t; the fractions are the other numbers that decide how much of a result leaves.
+    // The first command fixes, until keys are wiped, what the key may do, and what would undo that. A tag
+    // binds what is decrypted to its t; the fractions are the other numbers that decide how much of a result
+    // leaves.
     wire at_tag_key = (at >= MAP_TAG_KEY && at < MAP_TAG_KEY + 8'd12)
         || (at >= MAP_RESULT_KEY && at < MAP_RESULT_KEY + 8'd12);
     wire at_secret = at[7:3] == MAP_DEVICE_SECRET[7:3];

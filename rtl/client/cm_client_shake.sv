@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform residues as Microsoft SEAL draws them (docs/wire-format.md): the words of 64 bits of SHAKE256(seed || c), 512
-// of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the first unused word
-// behind those of all primes.
+// Uniform residues as Microsoft SEAL draws them (docs/wire-format.md): the words of 64 bits of SHAKE256(seed
+// || c), 512 of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the
+// first unused word behind those of all primes.
 //
-// The words leave from the sponge's state, one every six cycles, and the next permutation begins with the last of them:
-// 17 words in 120 cycles. For a replacement, which one of 2^37 words needs, it makes that block, and then its own again
-// up to where it was. Seed and primes are public.
+// The words leave from the sponge's state, one every six cycles, and the next permutation begins with the
+// last of them: 17 words in 120 cycles. For a replacement, which one of 2^37 words needs, it makes that
+// block, and then its own again up to where it was. Seed and primes are public.
 `default_nettype none
 module cm_client_shake #(
     parameter integer WIDTH = 27, // width of the widest q, which has at least 22 bits
@@ -37,7 +37,7 @@ module cm_client_shake #(
     localparam [4:0] LAST_LANE = 5'd16, LAST_SQUEEZE = 5'd30, LAST_LANE_OF_LAST = 5'd1;
     localparam integer PLACE = BLOCK_BITS + 10; // {block, squeeze, lane}
 
-    // --- the sponge: one squeeze after another, from any on ---------------------------------------------------------
+    // --- the sponge: one squeeze after another, from any on ------------------------------------------------
 
     reg  [PLACE-1:0]      place;     // place of the next word
     wire [BLOCK_BITS-1:0] block = place[PLACE-1:10];
@@ -61,8 +61,9 @@ module cm_client_shake #(
         512'd0, 64'h8000000000000000, 384'd0, 64'h1F, {(64 - BLOCK_BITS){1'b0}}, block, seed_i
     };
     cm_keccak u_keccak (
-        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed), .ready_o(core_ready),
-        .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)), .state_o(core_state)
+        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed),
+        .ready_o(core_ready), .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)),
+        .state_o(core_state)
     );
     always_ff @(posedge clk_i) begin
         loads <= 1'b0;
@@ -88,9 +89,10 @@ module cm_client_shake #(
         end
     end
 
-    // --- its words --------------------------------------------------------------------------------------------------
+    // --- its words -----------------------------------------------------------------------------------------
 
-    localparam [2:0] IDLE = 3'd0, LIMIT = 3'd1, WAIT = 3'd2, WORDS = 3'd3, REPLACES = 3'd4, DRAINS = 3'd5, DONE = 3'd6;
+    localparam [2:0] IDLE = 3'd0, LIMIT = 3'd1, WAIT = 3'd2, WORDS = 3'd3, REPLACES = 3'd4, DRAINS = 3'd5,
+                     DONE = 3'd6;
     reg  [2:0]            state;
     reg                   skips;       // A word that was replaced is skipped.
     reg  [PLACE-1:0]      stays;       // place of that word, to come back to
@@ -100,9 +102,11 @@ module cm_client_shake #(
     reg  [WIDTH:0]        uneven;      // a word is rejected if its complement is at most this: 2^64 mod q
     wire                  divider_ready, dividing, arrives;
     wire [WIDTH-1:0]      residue;
-    wire [BLOCK_BITS-1:0] behind = ({{(BLOCK_BITS - LOG2_PRIMES){1'b0}}, last_prime_i} + 1'b1) << (LOG2_N - 9);
+    wire [BLOCK_BITS-1:0] behind =
+        ({{(BLOCK_BITS - LOG2_PRIMES){1'b0}}, last_prime_i} + 1'b1) << (LOG2_N - 9);
     wire [63:0]           missing = ~word;
-    wire                  rejected = missing[63:WIDTH+1] == {(63 - WIDTH){1'b0}} && missing[WIDTH:0] <= uneven;
+    wire                  rejected = missing[63:WIDTH+1] == {(63 - WIDTH){1'b0}}
+        && missing[WIDTH:0] <= uneven;
     wire                  reads = (state == WORDS || state == REPLACES) && whole && !issued[LOG2_N];
     wire                  offered = reads && !skips && room_i && divider_ready;
     wire                  issues = offered && !rejected;

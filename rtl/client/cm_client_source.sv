@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses what is read from the memories of the message and of small numbers: pairs for a load, for a stream in
-// coefficient form, or for the sums or the decoder of a decryption. Everything refers to the same cycle, except for
-// message_o, which goes with the pair that is read, a cycle later.
+// Chooses what is read from the memories of the message and of small numbers: pairs for a load, for a stream
+// in coefficient form, or for the sums or the decoder of a decryption. Everything refers to the same cycle,
+// except for message_o, which goes with the pair that is read, a cycle later.
 `default_nettype none
 module cm_client_source #(
     parameter integer LOG2_N = 12,

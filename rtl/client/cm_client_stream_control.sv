@@ -2,14 +2,14 @@
 // The third of the engine's three machines: it streams pairs of residues through multiplication and addition
 // (cm_client_multiply_add), one item after the other, and counts those that are done.
 //
-// The items: under the secret key, the product with its transform, plus the message's. Under a public key, for
-// component 1, then 0, the product of u's transform with it, plus that of the noise. In coefficient form products go
-// back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts - c1 s into a set and
-// then takes it off c0.
+// The items: under the secret key, the product with its transform, plus the message's. Under a public key,
+// for component 1, then 0, the product of u's transform with it, plus that of the noise. In coefficient form
+// products go back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts
+// - c1 s into a set and then takes it off c0.
 //
-// An item starts once what it needs is there. issue_o then says that the pair index_o enters, one a cycle at most, and
-// add_o that the residues added to its product are read. Its sum is written STREAMED cycles after issue_o, and what the
-// loader adds to LEFT cycles after it.
+// An item starts once what it needs is there. issue_o then says that the pair index_o enters, one a cycle at
+// most, and add_o that the residues added to its product are read. Its sum is written STREAMED cycles after
+// issue_o, and what the loader adds to LEFT cycles after it.
 `default_nettype none
 module cm_client_stream_control #(
     parameter integer LOG2_N = 12,

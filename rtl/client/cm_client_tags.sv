@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key K, at the
-// position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in all, twice: those of
-// the device, which make tags, and those of the results, which check them.
+// Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key
+// K, at the position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in
+// all, twice: those of the device, which make tags, and those of the results, which check them.
 `default_nettype none
 module cm_client_tags #(
     parameter integer DIGIT = 8 // as in cm_client_poly1305

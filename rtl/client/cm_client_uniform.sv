@@ -28,8 +28,8 @@ module cm_client_uniform #(
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 31, "cm_client_uniform: WIDTH must be from 22 to 31.")
         `CM_REFUSE(g_bad_log2_n, LOG2_N < 2 || LOG2_N > 16, "cm_client_uniform: LOG2_N must be from 2 to 16.")
     endgenerate
-    // Key stream that has not been cut: what is left of a word, and the one that comes. It is taken when the former is
-    // used up, and every place is even, as two fields are. There is none when the bits change.
+    // Key stream that has not been cut: what is left of a word, and the one that comes. It is taken when the
+    // former is used up, and every place is even, as two fields are. There is none when the bits change.
     reg  [4:0]   bits;
     reg  [63:0]  word;
     reg          there; // A word is there.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the public half of a ciphertext from ChaCha20's key stream, prime after prime. Blocks are asked for as long as
-// the queue has room for what they can bring, and the polynomial lacks more than those under way are sure to bring.
+// Makes the public half of a ciphertext from ChaCha20's key stream, prime after prime. Blocks are asked for
+// as long as the queue has room for what they can bring, and the polynomial lacks more than those under way
+// are sure to bring.
 //
-// run_i starts it, and must stay high until all primes' residues have been used; a public half is made once for each
-// time that it rises. Pairs leave with pair_o and must be taken.
+// run_i starts it, and must stay high until all primes' residues have been used; a public half is made once
+// for each time that it rises. Pairs leave with pair_o and must be taken.
 `default_nettype none
 module cm_client_uniform_control #(
     parameter integer LOG2_N = 12,
@@ -43,8 +44,8 @@ module cm_client_uniform_control #(
     reg [1:0]      under_way; // number of blocks under way
     reg [2:0]      words;     // number of words of the block that leaves
     wire [LOG2_N:0] residues;
-    // Words that come, if another block is asked for; pairs that they can give, in fields of 22 bits or, as most
-    // primes', of 26; and five more, of words that are cut or were.
+    // Words that come, if another block is asked for; pairs that they can give, in fields of 22 bits or, as
+    // most primes', of 26; and five more, of words that are cut or were.
     wire [5:0]      words_coming = {{1'b0, under_way} + 3'd1, 3'd0} - {3'd0, words};
     wire [6:0]      most_coming = {1'b0, words_coming} + 7'd5
         + ((bits_i < 5'd26) ? {2'd0, words_coming[5:1]} : {3'd0, words_coming[5:2]});
@@ -57,8 +58,9 @@ module cm_client_uniform_control #(
     wire            block_leaves = taken && word_last_i;
     assign request_o = state == RUN && !residues[LOG2_N] && lacks && room && under_way != MOST_UNDER_WAY[1:0];
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
-        .clk_i(clk_i), .rst_i(rst_i), .start_i(state == START), .q_i(q_i), .bits_i(bits_i), .valid_i(word_valid_i),
-        .ready_o(word_ready_o), .data_i(word_i), .pair_o(pair_o), .pair_data_o(pair_data_o), .residues_o(residues)
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(state == START), .q_i(q_i), .bits_i(bits_i),
+        .valid_i(word_valid_i), .ready_o(word_ready_o), .data_i(word_i), .pair_o(pair_o),
+        .pair_data_o(pair_data_o), .residues_o(residues)
     );
     always_ff @(posedge clk_i) begin
         under_way <= under_way + {1'b0, asks} - {1'b0, block_leaves};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the values of a message: compares each with the bound, and scales those of BFV for the message's memory. Values
-// that are missing behind the last one are zero. CKKS's values go to its encoder, which says when it is done.
+// Takes the values of a message: compares each with the bound, and scales those of BFV for the message's
+// memory. Values that are missing behind the last one are zero. CKKS's values go to its encoder, which says
+// when it is done.
 //
-// value_valid_i and value_ready_o are a handshake, one value a cycle. A scaled value leaves with scaled_valid_o, at
-// the place filled_o, and must be taken. fills_done_o counts a message a cycle after its last number.
+// value_valid_i and value_ready_o are a handshake, one value a cycle. A scaled value leaves five cycles after
+// it entered, with scaled_valid_o and its place filled_o, and must be taken.
 `default_nettype none
 module cm_client_values #(
     parameter integer LOG2_N = 12,
@@ -62,9 +63,9 @@ module cm_client_values #(
     assign too_many_o = filling_o && all_entered && !ended && value_valid_i;
 
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
-        .clk_i(clk_i), .rst_i(rst_i), .t_i(t_i), .half_i(t_half_i), .signed_i(signed_values_i), .valid_i(enters),
-        .value_i(ended ? 32'd0 : value_i), .m_o(m_o), .product_i(product_i), .whole_i(whole_i),
-        .valid_o(scaled_valid_o), .wrong_o(scaled_wrong), .r_o(scaled_o)
+        .clk_i(clk_i), .rst_i(rst_i), .t_i(t_i), .half_i(t_half_i), .signed_i(signed_values_i),
+        .valid_i(enters), .value_i(ended ? 32'd0 : value_i), .m_o(m_o), .product_i(product_i),
+        .whole_i(whole_i), .valid_o(scaled_valid_o), .wrong_o(scaled_wrong), .r_o(scaled_o)
     );
 
     // The bound is one of magnitudes. Those of binary32 compare as their bits do.

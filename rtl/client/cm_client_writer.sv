@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the frames of ciphertexts and public keys: it packs pairs of residues, or takes the words of the public seed,
-// and puts the header's fields in front of them (docs/wire-format.md).
+// Writes the frames of ciphertexts and public keys: it packs pairs of residues, or takes the words of the
+// public seed, and puts the header's fields in front of them (docs/wire-format.md).
 //
-// A frame starts with frame_start_i, while frame_ready_o. Pairs are taken with pair_valid_i and pair_ready_o, and words
-// leave with valid_o and take_i. The item that is being streamed must not change before the frame has ended.
+// A frame starts with frame_start_i, while frame_ready_o. Pairs are taken with pair_valid_i and pair_ready_o,
+// and words leave with valid_o and take_i. The item that is being streamed must not change before the frame
+// has ended.
 `default_nettype none
 module cm_client_writer #(
     parameter integer LOG2_N = 12,
@@ -76,11 +77,11 @@ module cm_client_writer #(
         .pair_data_i(pair_i), .valid_o(packed_valid), .take_i(payload_take && !is_seed), .word_o(packed_word)
     );
     cm_client_frames #(.COUNT_BITS(WORDS_BITS)) u_frames (
-        .clk_i(clk_i), .rst_i(rst_i), .start_i(frame_start_i), .ready_o(frame_ready_o), .tagged_i(with_tags_i),
-        .header_i(header), .hash_start_o(hash_start_o), .hash_ready_i(hash_ready_i),
-        .hash_absorb_o(hash_absorb_o), .hash_finish_o(hash_finish_o), .tag_known_i(tag_known_i), .tag_i(tag_i),
-        .words_i(words), .payload_valid_i(is_seed || packed_valid), .payload_take_o(payload_take),
-        .payload_i(is_seed ? seed_word : packed_word),
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(frame_start_i), .ready_o(frame_ready_o),
+        .tagged_i(with_tags_i), .header_i(header), .hash_start_o(hash_start_o), .hash_ready_i(hash_ready_i),
+        .hash_absorb_o(hash_absorb_o), .hash_finish_o(hash_finish_o), .tag_known_i(tag_known_i),
+        .tag_i(tag_i), .words_i(words), .payload_valid_i(is_seed || packed_valid),
+        .payload_take_o(payload_take), .payload_i(is_seed ? seed_word : packed_word),
         .valid_o(valid_o), .take_i(take_i), .word_o(word_o), .end_o(frame_end)
     );
     assign last_o = frame_end && !is_seed && last_item_i;

@@ -35,7 +35,8 @@ module cm_keccak (
         reg [6:0] bits;
         begin
             bits = CONSTANTS[7*number +: 7];
-            constant = {bits[6], 31'd0, bits[5], 15'd0, bits[4], 7'd0, bits[3], 3'd0, bits[2], 1'b0, bits[1:0]};
+            constant =
+                {bits[6], 31'd0, bits[5], 15'd0, bits[4], 7'd0, bits[3], 3'd0, bits[2], 1'b0, bits[1:0]};
         end
     endfunction
 
@@ -45,7 +46,8 @@ module cm_keccak (
     genvar x, y;
     generate
         for (x = 0; x < 5; x = x + 1) begin : g_theta
-            assign columns[64*x +: 64] = state_o[64*x +: 64] ^ state_o[64*(x+5) +: 64] ^ state_o[64*(x+10) +: 64]
+            assign columns[64*x +: 64] = state_o[64*x +: 64] ^ state_o[64*(x+5) +: 64]
+                ^ state_o[64*(x+10) +: 64]
                 ^ state_o[64*(x+15) +: 64] ^ state_o[64*(x+20) +: 64];
             assign theta[64*x +: 64] = columns[64*((x+4)%5) +: 64] ^ rotated(columns[64*((x+1)%5) +: 64], 1);
         end

@@ -3,10 +3,10 @@
 // modulo 2^ROW_WIDTH. It is for standard cells: its user can add the rows in the same tree as other numbers.
 // The module is combinational.
 //
-// A digit of b is -2, -1, 0, 1 or 2. Where it may be negative, its row is that of its magnitude with every bit inverted
-// from its lowest one up, and one more. What is above the magnitude's bits is all ones then, else all zeros: the
-// inverse of the sign in the lowest of these places, minus one there, is the same. The ones make a row, the minus ones
-// a constant.
+// A digit of b is -2, -1, 0, 1 or 2. Where it may be negative, its row is that of its magnitude with every
+// bit inverted from its lowest one up, and one more. What is above the magnitude's bits is all ones then,
+// else all zeros: the inverse of the sign in the lowest of these places, minus one there, is the same. The
+// ones make a row, the minus ones a constant.
 `default_nettype none
 module cm_booth_rows #(
     parameter integer A_WIDTH = 27,
@@ -43,7 +43,8 @@ module cm_booth_rows #(
             wire one = code[2*d+1] ^ code[2*d];
             wire two = (code[2*d+2] ^ code[2*d+1]) & ~one;
             wire negative = code[2*d+2] ^ (NEGATE != 0);
-            wire [A_WIDTH:0] magnitude = ({1'b0, a_i} & {(A_WIDTH + 1){one}}) | ({a_i, 1'b0} & {(A_WIDTH + 1){two}});
+            wire [A_WIDTH:0] magnitude = ({1'b0, a_i} & {(A_WIDTH + 1){one}})
+                | ({a_i, 1'b0} & {(A_WIDTH + 1){two}});
             wire [A_WIDTH+1:0] row = {d < SIGNED && !negative, magnitude ^ {(A_WIDTH + 1){negative}}};
             for (b = 0; b < ROW_WIDTH; b = b + 1) begin : g_bit
                 if (b >= 2 * d && b < 2 * d + A_WIDTH + 2) begin : g_row

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both results
-// halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
+// A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both
+// results halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
 //
-// All of them share one adder-subtractor, one multiplier and one delay line as long as the multiplier. Cooley-Tukey
-// sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So a Cooley-Tukey pair
-// must not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after, one of the other kind.
-// Results leave multiply_latency + add_latency after the pair entered. Its twiddle w enters with it, or with
-// Gentleman-Sande add_latency later.
+// All of them share one adder-subtractor, one multiplier and one delay line as long as the multiplier.
+// Cooley-Tukey sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So
+// a Cooley-Tukey pair must not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after,
+// one of the other kind. Results leave multiply_latency + add_latency after the pair entered. Its twiddle w
+// enters with it, or with Gentleman-Sande add_latency later.
 `default_nettype none
 module cm_butterfly #(
     parameter integer WIDTH = 32,

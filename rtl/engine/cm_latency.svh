@@ -3,8 +3,8 @@
 // many cycles each part of the pipeline takes. Included inside a module, because not every tool reads
 // packages.
 
-// Iterations of the word-level reduction: every NTT-friendly prime is 1 modulo 2^(log2_n + 1), so a word has at most
-// that many bits.
+// Iterations of the word-level reduction: every NTT-friendly prime is 1 modulo 2^(log2_n + 1), so a word has
+// at most that many bits.
 function automatic integer montgomery_words(input integer width, input integer log2_n);
     montgomery_words = (width + log2_n) / (log2_n + 1);
 endfunction
@@ -20,7 +20,8 @@ function automatic integer digits_of(input integer width);
 endfunction
 
 // Parts of (q - 1) / 2^word that one hardware multiplier takes at a time.
-function automatic integer reduction_parts(input integer width, input integer log2_n, input integer multiplier_width);
+function automatic integer reduction_parts(input integer width, input integer log2_n,
+                                           input integer multiplier_width);
     reduction_parts = (width - montgomery_word_bits(width, log2_n) + multiplier_width - 1) / multiplier_width;
 endfunction
 

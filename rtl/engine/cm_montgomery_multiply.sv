@@ -4,8 +4,8 @@
 // power that is not below 2^WIDTH. The product follows its operands by multiply_latency() cycles
 // (cm_latency.svh).
 //
-// a < R and b < q, so a b / R < q, and after the last reduction the number is between -q and q:
-// adding q to a negative one gives the residue. Its half modulo q costs the same: an odd number plus q is even and
+// a < R and b < q, so a b / R < q, and after the last reduction the number is between -q and q: adding q to a
+// negative one gives the residue. Its half modulo q costs the same: an odd number plus q is even and
 // positive, and a negative even one takes 2 q.
 `default_nettype none
 module cm_montgomery_multiply #(
@@ -31,7 +31,8 @@ module cm_montgomery_multiply #(
             );
         end else begin : g_words
             cm_montgomery_words #(
-                .WIDTH(WIDTH), .Q_WIDTH(Q_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+                .WIDTH(WIDTH), .Q_WIDTH(Q_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP),
+                .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_words (
                 .clk_i(clk_i), .q_i(q_i), .a_i(a_i), .b_i(b_i), .t_o(t)
             );

@@ -3,8 +3,9 @@
 // takes reduction_latency() cycles (cm_latency.svh), and a number can enter in every cycle.
 //
 // With l the lowest word of t, t - l q is divisible by 2^WORD, and as q = 1 + 2^WORD h the quotient is
-// floor(t / 2^WORD) - l h: one product and no carry from below. It stays above -q: floor(t / 2^WORD) >= -h for t > -q,
-// and -h - (2^WORD - 1) h = -(q - 1). papers/003, Algorithm 5, adds l' h + carry for l' = -l instead.
+// floor(t / 2^WORD) - l h: one product and no carry from below. It stays above -q: floor(t / 2^WORD) >= -h
+// for t > -q, and -h - (2^WORD - 1) h = -(q - 1). papers/003, Algorithm 5, adds l' h + carry for l' = -l
+// instead.
 `default_nettype none
 module cm_montgomery_reduce #(
     parameter integer INPUT_WIDTH = 65,  // signed

@@ -3,10 +3,10 @@
 // that is a b / R modulo q, in fewer cycles, one product a cycle. The product and its first reduction take
 // one cycle, and each other reduction one of the cycles after it, the last without a register.
 //
-// A reduction takes the lowest bits l of t, at most LOG2_N + 1 of them: with q = 1 + 2^(LOG2_N + 1) h, t - l q is
-// divisible by their power of two, and needs only l h (cm_montgomery_reduce). All but the first take LOG2_N + 1. Where
-// that leaves a single bit to the first, it is none: to an odd product, q is added in the tree of its rows. Together
-// they are at most R (q - 1) + q - a, so what is left after all bits is below q.
+// A reduction takes the lowest bits l of t, at most LOG2_N + 1 of them: with q = 1 + 2^(LOG2_N + 1) h, t - l
+// q is divisible by their power of two, and needs only l h (cm_montgomery_reduce). All but the first take
+// LOG2_N + 1. Where that leaves a single bit to the first, it is none: to an odd product, q is added in the
+// tree of its rows. Together they are at most R (q - 1) + q - a, so what is left after all bits is below q.
 `default_nettype none
 module cm_montgomery_whole #(
     parameter integer WIDTH = 27,   // width of a, which gives R
@@ -33,7 +33,8 @@ module cm_montgomery_whole #(
     endfunction
 
     function automatic integer left_width(input integer steps);
-        left_width = (PRODUCT_WIDTH - taken(steps) > Q_WIDTH) ? PRODUCT_WIDTH - taken(steps) + 1 : Q_WIDTH + 1;
+        left_width = (PRODUCT_WIDTH - taken(steps) > Q_WIDTH) ? PRODUCT_WIDTH - taken(steps) + 1
+            : Q_WIDTH + 1;
     endfunction
 
     wire [H_WIDTH-1:0] h = q_i[Q_WIDTH-1:STEP];
@@ -69,7 +70,9 @@ module cm_montgomery_whole #(
                 localparam integer BITS = taken(i) - taken(i - 1);
                 localparam integer STEP_ROWS = BITS / 2 + 3;
                 wire [LEFT*STEP_ROWS-1:0] step_rows;
-                cm_booth_rows #(.A_WIDTH(H_WIDTH + STEP - BITS), .B_WIDTH(BITS), .ROW_WIDTH(LEFT), .NEGATE(1)) u_rows (
+                cm_booth_rows #(
+                    .A_WIDTH(H_WIDTH + STEP - BITS), .B_WIDTH(BITS), .ROW_WIDTH(LEFT), .NEGATE(1)
+                ) u_rows (
                     .a_i({h, {(STEP - BITS){1'b0}}}), .b_i(g_reduce[i-1].t[BITS-1:0]), .rows_o(step_rows)
                 );
                 wire signed [left_width(i-1)-BITS-1:0] high = g_reduce[i-1].t[left_width(i-1)-1:BITS];

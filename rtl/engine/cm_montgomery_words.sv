@@ -30,7 +30,8 @@ module cm_montgomery_words #(
         reduced_width = (2 * WIDTH - words * WORD > WIDTH) ? 2 * WIDTH - words * WORD + 1 : WIDTH + 1;
     endfunction
 
-    // - (q - 1) / 2^WORD, whose lowest bits are 0 for every such prime: so a step's multiplier need not have them.
+    // - (q - 1) / 2^WORD, whose lowest bits are 0 for every such prime: so a step's multiplier need not have
+    // them.
     localparam integer ZEROS = LOG2_N + 1 - WORD;
     reg  [FACTOR_WIDTH-ZEROS-1:0] minus_h_high;
     wire [FACTOR_WIDTH-1:0]       minus_h = {{ZEROS{1'b0}}, minus_h_high} << ZEROS;
@@ -50,7 +51,8 @@ module cm_montgomery_words #(
             end else begin : g_step
                 cm_montgomery_reduce #(
                     .INPUT_WIDTH(reduced_width(i - 1)), .OUTPUT_WIDTH(reduced_width(i)), .WORD(WORD),
-                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .DEEP(DEEP)
+                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
+                    .DEEP(DEEP)
                 ) u_step (
                     .clk_i(clk_i), .minus_h_i(minus_h), .t_i(g_reduce[i-1].t), .t_o(t)
                 );

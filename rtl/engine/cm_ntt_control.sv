@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences the engine's work: which row of the banks is read in which cycle, by which operation, and where
-// the result is written LATENCY - 1 cycles later. A job is taken in a cycle with start_i and without busy_o,
-// and its first row is read ISSUE cycles later.
+// the result is written LATENCY - 1 cycles later. A job is taken in a cycle with start_i and without busy_o.
 //
-// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order, of
-// one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short passes leave.
-// Each of its passes reads every row once (a product twice, once for each half of the multipliers' pairs) and writes it
-// back in place. Passes overlap: the next starts while the last results of the previous one are still in the pipeline.
+// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this
+// order, of one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short
+// passes leave. Each of its passes reads every row once (a product twice, once for each half of the
+// multipliers' pairs) and writes it back in place. Passes overlap: the next starts while the last results of
+// the previous one are still in the pipeline.
 //
-// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has its top
-// bit in the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass works on the bit
-// in the half. Then the next bit must get there: from the row by swapping halves between two rows that are read one
-// after the other (cm_swap), from the unit's number by rotating it with the half (fixed wires). So after a forward
-// transform index = {row, unit, half}, and an inverse one restores the original order.
+// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has
+// its top bit in the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass
+// works on the bit in the half. Then the next bit must get there: from the row by swapping halves between two
+// rows that are read one after the other (cm_swap), from the unit's number by rotating it with the half
+// (fixed wires). So after a forward transform index = {row, unit, half}, and an inverse one restores the
+// original order.
 //
-// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of the pass
-// before with bit j moved from its place p in the counter to the lowest place, so a row comes at most 2^p - 1 cycles
-// earlier in its pass than in the one before. A row read in cycle t can be read again from t + LATENCY on. So the start
-// of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles: where a pass is shorter than that, a gap
-// follows it.
+// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of
+// the pass before with bit j moved from its place p in the counter to the lowest place, so a row comes at
+// most 2^p - 1 cycles earlier in its pass than in the one before. A row read in cycle t can be read again
+// from t + LATENCY on. So the start of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles:
+// where a pass is shorter than that, a gap follows it.
 `default_nettype none
 module cm_ntt_control #(
     parameter integer LOG2_N = 10,
@@ -45,8 +46,8 @@ module cm_ntt_control #(
     input  wire                           page_i, // page that is the job's page 0; the other one is page 1
     output wire                           busy_o,
     output reg                            done_o,     // high in the last cycle of busy_o
-    // A read of the banks, and the address of the twiddle or operand that a multiplier needs together with that read's
-    // row.
+    // A read of the banks, and the address of the twiddle or operand that a multiplier needs together with
+    // that read's row.
     output wire                           read_o,
     output wire [LOG2_PAGES+ROW_BITS-1:0] read_address_o,
     output wire [TABLE_BITS-1:0]          table_address_o,
@@ -75,7 +76,7 @@ module cm_ntt_control #(
     localparam integer STAGE_BITS = 4;
     localparam integer GAP_BITS = 16;
 
-    // --- gaps -------------------------------------------------------------------------------------------------------
+    // --- gaps ----------------------------------------------------------------------------------------------
 
     function automatic integer at_least_zero(input integer value);
         at_least_zero = (value > 0) ? value : 0;
@@ -112,7 +113,7 @@ module cm_ntt_control #(
 
     localparam integer DRAIN_GAP = LATENCY + ISSUE;
 
-    // --- passes -----------------------------------------------------------------------------------------------------
+    // --- passes --------------------------------------------------------------------------------------------
 
     localparam [1:0] IDLE = 2'd0, FORWARD = 2'd1, PRODUCT = 2'd2, INVERSE = 2'd3;
     reg [1:0]            state;
@@ -193,14 +194,15 @@ module cm_ntt_control #(
         end
     end
 
-    // --- rows -------------------------------------------------------------------------------------------------------
+    // --- rows ----------------------------------------------------------------------------------------------
 
     wire is_inverse = state == INVERSE;
     wire is_product = state == PRODUCT;
     wire swap = state == FORWARD ? stage < ROW_BITS[STAGE_BITS-1:0]
               : is_inverse && stage >= LOG2_UNITS[STAGE_BITS-1:0] && !last_stage;
 
-    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that swaps on j.
+    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that
+    // swaps on j.
     function automatic [ROW_BITS-1:0] forward_row(input [ROW_BITS-1:0] c, input integer s);
         integer i;
         for (i = 0; i < ROW_BITS; i = i + 1) begin
@@ -224,7 +226,8 @@ module cm_ntt_control #(
             assign rows_of_stage[LOG2_N+g] = inverse_row(count[ROW_BITS-1:0], INVERSE_SWAP);
         end
     endgenerate
-    wire [STAGE_BITS:0]   pass = {1'b0, stage} + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
+    wire [STAGE_BITS:0]   pass = {1'b0, stage}
+        + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
     wire [ROW_BITS-1:0]   row = is_product ? count[ROW_BITS:1] : rows_of_stage[pass];
     // A double product's inverse begins with page 1, whose product is ready first.
     wire page = LOG2_PAGES != 0 && (!pair ? is_inverse && two_pages && !count[ROW_BITS]
@@ -256,11 +259,11 @@ module cm_ntt_control #(
         issued_rotation <= !swap && !is_product && !last_stage;
     end
 
-    // --- tables -----------------------------------------------------------------------------------------------------
+    // --- tables --------------------------------------------------------------------------------------------
 
-    // Twiddle 2^s + i of stage s and block i is at 2^s + i, the same for all units, while i is within the row's bits;
-    // then at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is minus that of the block
-    // whose number has every bit inverted: psi^-k = -psi^(n - k).
+    // Twiddle 2^s + i of stage s and block i is at 2^s + i, the same for all units, while i is within the
+    // row's bits; then at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is
+    // minus that of the block whose number has every bit inverted: psi^-k = -psi^(n - k).
     wire [ROW_BITS-1:0]   twiddle_row = issued_inverse ? ~issued_row : issued_row;
     wire [ROW_BITS:0]     common_twiddle = {1'b1, twiddle_row} >> (ROW_BITS[STAGE_BITS-1:0] - issued_level);
     wire                  is_common = issued_level <= ROW_BITS[STAGE_BITS-1:0];
@@ -323,7 +326,7 @@ module cm_ntt_control #(
     );
     assign table_address_o = late ? late_table : read_table;
 
-    // --- what accompanies a row through the pipeline ------------------------------------------------------------------
+    // --- what accompanies a row through the pipeline -------------------------------------------------------
 
     reg [WRITE:1] sande;
     reg [WRITE:1] writes;
@@ -346,7 +349,8 @@ module cm_ntt_control #(
     assign swap_second_o = swaps[LEAVE];
     assign write_o = writes[WRITE];
     cm_delay #(.WIDTH(2), .CYCLES(ENTER)) u_product (
-        .clk_i(clk_i), .data_i({read_product, read_product && !read_second}), .data_o({product_o, product_of_a_o})
+        .clk_i(clk_i), .data_i({read_product, read_product && !read_second}),
+        .data_o({product_o, product_of_a_o})
     );
     cm_delay #(.WIDTH(LOG2_PAGES + ROW_BITS + 2), .CYCLES(WRITE)) u_write (
         .clk_i(clk_i),

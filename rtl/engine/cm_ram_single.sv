@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one port, one cycle from address to data: a word is written, in the parts that write_i names, or read.
-// Where a part is written nothing is read, and the output stays, as it does without read_i. On standard cells it takes
-// half the area of a memory with two ports.
+// A memory with one port, one cycle from address to data: a word is written, in the parts that write_i names,
+// or read. Where a part is written nothing is read, and the output stays, as it does without read_i. On
+// standard cells it takes half the area of a memory with two ports.
 `default_nettype none
 module cm_ram_single #(
     parameter integer WIDTH = 54,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twiddles of one unit, computed when they are needed: a multiplier instead of block RAM. Disjoint bits of a
-// twiddle's number add up in the exponent: psi^bitrev(x + 2^LOW y) = psi^bitrev(x) psi^bitrev(2^LOW y). So two tables
-// of about sqrt(n) words, in look-up tables, and one product give them all.
+// The twiddles of one unit, computed when they are needed: a multiplier instead of block RAM. Disjoint bits
+// of a twiddle's number add up in the exponent: psi^bitrev(x + 2^LOW y) = psi^bitrev(x) psi^bitrev(2^LOW y).
+// So two tables of about sqrt(n) words, in look-up tables, and one product give them all.
 //
-// The address is cm_ntt_control's; the twiddle comes 1 + multiply_latency cycles later. Words come as for a stored
-// table, times R; word 0 must be R.
+// The address is cm_ntt_control's; the twiddle comes 1 + multiply_latency cycles later. Words come as for a
+// stored table, times R; word 0 must be R.
 `default_nettype none
 module cm_twiddle_generator #(
     parameter integer LOG2_N = 10,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_axil_registers obeys AXI4-Lite: a response follows each address with its data and nothing else, stays until it is
-// taken, and read data do not change meanwhile. Ready reflects what is held, whatever is valid.
+// cm_axil_registers obeys AXI4-Lite: a response follows each address with its data and nothing else, stays
+// until it is taken, and read data do not change meanwhile. Ready reflects what is held, whatever is valid.
 `default_nettype none
 module prove_axil (
     input wire clk_i

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_noise is the library's sampler: of the 42 words that 32 coefficients take, coefficient j is the number of
-// ones at bit j of the first 21 words less that of the other 21. By induction, for any words, any coefficient, any number
-// of groups and any pauses.
+// cm_client_noise is the library's sampler: of the 42 words that 32 coefficients take, coefficient j is the
+// number of ones at bit j of the first 21 words less that of the other 21. By induction, for any words, any
+// coefficient, any number of groups and any pauses.
 `default_nettype none
 module prove_client_noise (
     input wire clk_i
@@ -44,7 +44,8 @@ module prove_client_noise (
         if (!reset && (age >= WORDS || valid)) begin
             age <= (age == 5'd24) ? 5'd0 : age + 5'd1;
             expected <= (age == 5'd24) ? 6'd0
-                : (age >= WORDS) ? expected : counted(counted(expected, 2 * age, data[j]), 2 * age + 1, data[32+j]);
+                : (age >= WORDS) ? expected
+                : counted(counted(expected, 2 * age, data[j]), 2 * age + 1, data[32+j]);
         end
         if (!reset) begin
             assert (ready == (age < WORDS) && eight == !ready);

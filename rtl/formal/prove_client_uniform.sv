@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that are below
-// q. For any q of so many bits and these words, with pauses between them.
+// cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that
+// are below q. For any q of so many bits and these words, with pauses between them.
 `default_nettype none
 module prove_client_uniform #(
     parameter integer WIDTH = 27,
@@ -24,8 +24,9 @@ module prove_client_uniform #(
     wire [2*WIDTH-1:0] pair_data;
     wire [LOG2_N:0]    residues;
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
-        .clk_i(clk_i), .rst_i(1'b0), .start_i(reset), .q_i(q), .bits_i(BITS_OF_Q), .valid_i(valid), .ready_o(ready),
-        .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data), .residues_o(residues)
+        .clk_i(clk_i), .rst_i(1'b0), .start_i(reset), .q_i(q), .bits_i(BITS_OF_Q), .valid_i(valid),
+        .ready_o(ready), .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data),
+        .residues_o(residues)
     );
 
     // What it holds, for lemmas: rtl/tools/prove.py connects them.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever enters before
-// and after, the product is below q and equals a b / R, and the halved product is half of it modulo q. The pipeline
-// only feeds forward and starts here with arbitrary contents, so its length bounds the proof.
+// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever
+// enters before and after, the product is below q and equals a b / R, and the halved product is half of it
+// modulo q. The pipeline only feeds forward and starts here with arbitrary contents, so its length bounds the
+// proof.
 `default_nettype none
 module prove_montgomery #(
     parameter integer WIDTH = 8,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then what goes
-// out of the system; and clears memory while nothing else does. A start sets the address of a channel and how many items it moves; nothing else stops it but
-// another start. What is sent may be in pieces: the address is then that of a list, of an address and a length in bytes
-// for each, all of them of whole words.
+// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then
+// what goes out of the system; and clears memory while nothing else does. A start sets the address of a
+// channel and how many items it moves; nothing else stops it but another start. What is sent may be in
+// pieces: the address is then that of a list, of an address and a length in bytes for each, all of them of
+// whole words.
 `default_nettype none
 module cm_soc_dma #(
     parameter integer LOG2_WORDS = 18
@@ -48,7 +49,7 @@ module cm_soc_dma #(
     endgenerate
     localparam integer LOG2_QUEUE = 3;
 
-    // --- from a stream to the memory --------------------------------------------------------------------------------
+    // --- from a stream to the memory -----------------------------------------------------------------------
 
     reg [19:0]           receive_left;
     reg [LOG2_WORDS-1:0] receive_at;
@@ -73,7 +74,7 @@ module cm_soc_dma #(
         end
     end
 
-    // --- from the memory to a stream --------------------------------------------------------------------------------
+    // --- from the memory to a stream -----------------------------------------------------------------------
 
     reg [19:0]           fetch_left; // number of words to fetch
     reg [LOG2_WORDS-1:0] fetch_at;
@@ -141,7 +142,7 @@ module cm_soc_dma #(
         end
     end
 
-    // --- out of the system ------------------------------------------------------------------------------------------
+    // --- out of the system ---------------------------------------------------------------------------------
 
     reg [19:0]           leave_left;
     reg [LOG2_WORDS-1:0] leave_at;
@@ -164,7 +165,7 @@ module cm_soc_dma #(
         end
     end
 
-    // --- zeros ------------------------------------------------------------------------------------------------------
+    // --- zeros ---------------------------------------------------------------------------------------------
 
     reg [19:0]           clear_left;
     reg [LOG2_WORDS-1:0] clear_at;
@@ -185,7 +186,8 @@ module cm_soc_dma #(
     wire [31:0] centred;
     cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(centred));
     assign write_o = receives || clears;
-    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at : clear_at;
+    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at
+        : clear_at;
     assign data_o = receives ? centred : 32'd0;
 endmodule
 `default_nettype wire

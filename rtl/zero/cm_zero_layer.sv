@@ -3,8 +3,9 @@
 // works in lockstep with the other layers, as cm_ntt_control says; a row of a page follows its address by a
 // cycle.
 //
-// A transform of u begins with its second stage: cm_zero_start gives the rows that the first would have written. What
-// the last stage of an inverse transform gives is added to the errors, or to the other page, on its way to the page.
+// A transform of u begins with its second stage: cm_zero_start gives the rows that the first would have
+// written. What the last stage of an inverse transform gives is added to the errors, or to the other page, on
+// its way to the page.
 `default_nettype none
 module cm_zero_layer #(
     parameter integer LOG2_N = 12,
@@ -55,7 +56,7 @@ module cm_zero_layer #(
     `include "cm_latency.svh"
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
-    // --- pages -----------------------------------------------------------------------------------------------------
+    // --- pages ---------------------------------------------------------------------------------------------
 
     wire [4*WIDTH-1:0] result;
     wire [4*WIDTH-1:0] sums;
@@ -89,9 +90,10 @@ module cm_zero_layer #(
     end
     assign host_row_o = host_page ? pages[1] : pages[0];
 
-    // --- factors: twiddles, each stored once, and the key ----------------------------------------------------------
+    // --- factors: twiddles, each stored once, and the key --------------------------------------------------
 
-    // The address' parts of 2^ROW_BITS: two of twiddles common to both units, one of those of a unit, four of the key.
+    // The address' parts of 2^ROW_BITS: two of twiddles common to both units, one of those of a unit, four of
+    // the key.
     wire [TABLE_BITS-ROW_BITS-1:0] part = table_address_i[TABLE_BITS-1:ROW_BITS];
     reg  [TABLE_BITS-ROW_BITS-1:0] part_late;
     always_ff @(posedge clk_i) part_late <= part;
@@ -116,18 +118,20 @@ module cm_zero_layer #(
                 .write_address_i(host_address_i[ROW_BITS:1]), .write_data_i(host_data_i[WIDTH-1:0]),
                 .read_i(1'b1), .read_address_i(table_address_i[ROW_BITS-1:0]), .read_data_o(own)
             );
-            // Word {component, row, half} of the unit, where the host's index is {component, row, unit, half}.
+            // Word {component, row, half} of the unit, where the host's index is {component, row, unit,
+            // half}.
             cm_ram #(.WIDTH(WIDTH), .DEPTH(4 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS + 2), .BLOCK(1)) u_key (
                 .clk_i(clk_i), .write_i(key_write_i && host_address_i[1] == v),
                 .write_address_i({host_address_i[LOG2_N:2], host_address_i[0]}),
                 .write_data_i(host_data_i[WIDTH-1:0]),
-                .read_i(1'b1), .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}), .read_data_o(key)
+                .read_i(1'b1), .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}),
+                .read_data_o(key)
             );
             assign read_factors[WIDTH*v +: WIDTH] = part_late < 3'd2 ? common : part_late == 3'd2 ? own : key;
         end
     endgenerate
 
-    // --- units -----------------------------------------------------------------------------------------------------
+    // --- units ---------------------------------------------------------------------------------------------
 
     wire [4*WIDTH-1:0] started;
     wire [4*WIDTH-1:0] row;
@@ -152,7 +156,7 @@ module cm_zero_layer #(
         .result_o(result)
     );
 
-    // --- sums ------------------------------------------------------------------------------------------------------
+    // --- sums ----------------------------------------------------------------------------------------------
 
     generate
         for (c = 0; c < 4; c = c + 1) begin : g_sum
