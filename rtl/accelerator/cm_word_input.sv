@@ -35,8 +35,12 @@ module cm_word_input #(
     localparam integer LANES = 1 << LOG2_LANES;
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
 
-    localparam [1:0] IDLE = 2'd0, RECEIVE = 2'd1, FLUSH = 2'd2;
-    reg [1:0]           state;
+    typedef enum logic [1:0] {
+        IDLE = 2'd0,
+        RECEIVE = 2'd1,
+        FLUSH = 2'd2
+    } state_t;
+    state_t             state;
     reg                 is_table;
     reg [LOG2_N-1:0]    index;
     reg [BEAT_BITS-1:0] beat;

@@ -66,10 +66,17 @@ module cm_client_codec #(
 
     // --- phases --------------------------------------------------------------------------------------------
 
-    localparam [2:0] CLEAR = 3'd0, IDLE = 3'd1, LOAD = 3'd2, LEVELS = 3'd3, FOLD = 3'd4, JOIN = 3'd5,
-                     SCAN = 3'd6,
-                     GIVE = 3'd7;
-    reg  [2:0]        phase;
+    typedef enum logic [2:0] {
+        CLEAR = 3'd0,
+        IDLE = 3'd1,
+        LOAD = 3'd2,
+        LEVELS = 3'd3,
+        FOLD = 3'd4,
+        JOIN = 3'd5,
+        SCAN = 3'd6,
+        GIVE = 3'd7
+    } phase_t;
+    phase_t           phase;
     reg               decoding;
     reg               issues;  // The phase issues; else what was issued drains.
     reg  [3:0]        drain;

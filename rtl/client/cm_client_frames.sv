@@ -36,10 +36,16 @@ module cm_client_frames #(
                    "cm_client_frames: COUNT_BITS must be from 2 to 29.")
     endgenerate
     `include "cm_client_crc.svh"
-    localparam [2:0] IDLE = 3'd0, HEADER = 3'd1, PAYLOAD = 3'd2, TAG = 3'd3, CHECK = 3'd4;
+    typedef enum logic [2:0] {
+        IDLE = 3'd0,
+        HEADER = 3'd1,
+        PAYLOAD = 3'd2,
+        TAG = 3'd3,
+        CHECK = 3'd4
+    } state_t;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
 
-    reg [2:0]            state;
+    state_t              state;
     reg [3:0]            at;
     reg [COUNT_BITS-1:0] left;
     reg [31:0]           crc;

@@ -54,7 +54,12 @@ module cm_client_reader #(
                    "cm_client_reader: LOG2_PRIMES must be from 1 to 7.")
     endgenerate
     `include "cm_client_crc.svh"
-    localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, TAG = 2'd2, CHECK = 2'd3;
+    typedef enum logic [1:0] {
+        HEADER = 2'd0,
+        PAYLOAD = 2'd1,
+        TAG = 2'd2,
+        CHECK = 2'd3
+    } state_t;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
     localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1;
     localparam [7:0] SHAKE256 = 8'd2, CHACHA20 = 8'd3;
@@ -62,7 +67,7 @@ module cm_client_reader #(
     localparam [COUNT_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
     localparam [3:0] AT_PLACE = 4'd9;
 
-    reg [1:0]            state;
+    state_t              state;
     reg [3:0]            at;
     reg [COUNT_BITS-1:0] left;
     reg [31:0]           crc;

@@ -45,12 +45,19 @@ module cm_client_seeds (
     output reg  [255:0] private_o,
     output reg  [511:0] public_o  // the public seed, or the one that was read; 32 bytes are in its upper half
 );
-    localparam [2:0] IDLE = 3'd0, DRAW = 3'd1, CHECK = 3'd2, DERIVE = 3'd3, PRIVATE = 3'd4, PUBLIC = 3'd5,
-                     TURN = 3'd6;
+    typedef enum logic [2:0] {
+        IDLE = 3'd0,
+        DRAW = 3'd1,
+        CHECK = 3'd2,
+        DERIVE = 3'd3,
+        PRIVATE = 3'd4,
+        PUBLIC = 3'd5,
+        TURN = 3'd6
+    } state_t;
     localparam [31:0] LABEL_DERIVE = 32'd4, LABEL_PUBLIC = 32'd5, LABEL_PRIVATE = 32'd6, LABEL_CHECK = 32'd7;
     localparam integer IMAGE = 128; // bits of the image of the last draw
 
-    reg [2:0]   state;
+    state_t     state;
     reg         asked;
     reg         bare;
     reg [2:0]   words; // words of the block that came

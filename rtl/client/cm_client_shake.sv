@@ -91,9 +91,16 @@ module cm_client_shake #(
 
     // --- its words -----------------------------------------------------------------------------------------
 
-    localparam [2:0] IDLE = 3'd0, LIMIT = 3'd1, WAIT = 3'd2, WORDS = 3'd3, REPLACES = 3'd4, DRAINS = 3'd5,
-                     DONE = 3'd6;
-    reg  [2:0]            state;
+    typedef enum logic [2:0] {
+        IDLE = 3'd0,
+        LIMIT = 3'd1,
+        WAIT = 3'd2,
+        WORDS = 3'd3,
+        REPLACES = 3'd4,
+        DRAINS = 3'd5,
+        DONE = 3'd6
+    } state_t;
+    state_t               state;
     reg                   skips;       // A word that was replaced is skipped.
     reg  [PLACE-1:0]      stays;       // place of that word, to come back to
     // {squeeze, lane} of the next replacement in the block behind all primes'.

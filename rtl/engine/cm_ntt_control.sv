@@ -115,8 +115,13 @@ module cm_ntt_control #(
 
     // --- passes --------------------------------------------------------------------------------------------
 
-    localparam [1:0] IDLE = 2'd0, FORWARD = 2'd1, PRODUCT = 2'd2, INVERSE = 2'd3;
-    reg [1:0]            state;
+    typedef enum logic [1:0] {
+        IDLE = 2'd0,
+        FORWARD = 2'd1,
+        PRODUCT = 2'd2,
+        INVERSE = 2'd3
+    } state_t;
+    state_t              state;
     // The stages of a forward transform go from the top index bit down, those of an inverse one up.
     reg [STAGE_BITS-1:0] stage;
     reg [COUNT_BITS-1:0] count;
