@@ -19,7 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 _PYTHON = re.compile(r'^[ \t]*(?:[rf]?"""|# )Of ')
 _OTHER = re.compile(r"(?:/\*+|(?<!/)//) Of ")
-OPENINGS = {".py": _PYTHON, **dict.fromkeys((".c", ".h", ".cpp", ".S", ".sv", ".svh", ".ino"), _OTHER)}
+_HARDWARE = re.compile(r"(?<!/)// [Oo]f ")  # also beside ports and registers
+OPENINGS = {
+    ".py": _PYTHON,
+    **dict.fromkeys((".c", ".h", ".cpp", ".S", ".ino"), _OTHER),
+    **dict.fromkeys((".sv", ".svh"), _HARDWARE),
+}
 """How a fragment begins, by the end of a file's name."""
 
 

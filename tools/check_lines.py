@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 110
-KINDS = {".c", ".h", ".cpp", ".ino", ".S", ".sh", ".mk", ".cmake", ".toml", ".yml"}
+KINDS = {".c", ".h", ".cpp", ".ino", ".S", ".sv", ".svh", ".sh", ".mk", ".cmake", ".toml", ".yml"}
 NAMES = {"CMakeLists.txt", "Makefile", "run"}
 
 

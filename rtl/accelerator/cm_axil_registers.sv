@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no bus
-// errors: unknown offsets read as zero. No output depends combinationally on an input: the address and the data of a
-// write are accepted as they come, and each is held until the other is there and the previous response was taken.
+// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there
+// are no bus errors: unknown offsets read as zero. No output depends combinationally on an input: the address
+// and the data of a write are accepted as they come, and each is held until the other is there and the
+// previous response was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
@@ -26,15 +27,15 @@ module cm_axil_registers #(
     output wire [1:0]       s_axil_rresp_o,
     output reg              s_axil_rvalid_o,
     input  wire             s_axil_rready_i,
-    // To and from the accelerator.
-    output reg              reset_o,         // CONTROL.RESET was written
-    output reg              command_valid_o, // for one cycle
-    output reg  [5:0]       command_o,       // TRANSFORMED, OPERAND, CODE
-    output reg              prime_valid_o,   // for one cycle: prime_o is to be set
+    // Signals of the accelerator.
+    output reg              reset_o,         // CONTROL.RESET was written.
+    output reg              command_valid_o, // high for a cycle with each command
+    output reg  [5:0]       command_o,       // fields TRANSFORMED, OPERAND and CODE
+    output reg              prime_valid_o,   // high for a cycle when prime_o is to be set
     output wire [63:0]      prime_o,
     input  wire [WIDTH-1:0] prime_i,         // the current prime
     input  wire [31:0]      status_i,
-    input  wire [6:0]       errors_i,        // raised in this cycle, by bit of ERRORS
+    input  wire [6:0]       errors_i,        // errors raised in this cycle, with the bits of ERRORS
     input  wire             job_done_i,
     output reg              irq_o
 );
@@ -51,7 +52,7 @@ module cm_axil_registers #(
     assign s_axil_bresp_o = 2'b00;
     assign s_axil_rresp_o = 2'b00;
 
-    // --- writes -----------------------------------------------------------------------------------------------------
+    // --- writes --------------------------------------------------------------------------------------------
 
     reg        address_held;
     reg        data_held;
@@ -67,7 +68,7 @@ module cm_axil_registers #(
     wire [3:0]  strobe = data_held ? held_strobe : s_axil_wstrb_i;
     wire [31:0] mask = {{8{strobe[3]}}, {8{strobe[2]}}, {8{strobe[1]}}, {8{strobe[0]}}};
     wire [31:0] data = (data_held ? held_data : s_axil_wdata_i) & mask;
-    wire        acts = writes && strobe[0]; // a register acts when its lowest byte is written
+    wire        acts = writes && strobe[0]; // A register acts when its lowest byte is written.
     wire [7:0]  offset = {address[7:2], 2'b00};
     wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[6:0] : 7'd0;
     wire [1:0] acknowledged = (writes && offset == CM_NTT_INTERRUPT_OFFSET) ? data[1:0] : 2'd0;
@@ -107,7 +108,7 @@ module cm_axil_registers #(
         end
     end
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     wire reads = s_axil_arvalid_i && !s_axil_rvalid_o;
     assign s_axil_arready_o = !s_axil_rvalid_o;

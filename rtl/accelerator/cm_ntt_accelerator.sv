@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams. The ports are
-// named as tools expect that group them into interfaces.
+// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams. The
+// ports are named as tools expect that group them into interfaces.
 //
-// Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set of pages
-// receives its packet, the engine works on that set, and its result is sent. There are two sets, so one packet arrives
-// and another is sent while the engine works; a set may be refilled behind the words that leave it.
-// Where the engine's passes are shorter than its pipeline, two jobs of a kind that follow each other share a set and are
-// computed as a pair, if the second one's packet comes while the first waits for the engine, which then waits for the
-// whole of that packet.
-// A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits forever. The
-// time of a job never depends on data.
+// Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set
+// of pages receives its packet, the engine works on that set, and its result is sent. There are two sets, so
+// one packet arrives and another is sent while the engine works; a set may be refilled behind the words that
+// leave it. Where the engine's passes are shorter than its pipeline, two jobs of a kind that follow each
+// other share a set and are computed as a pair, if the second one's packet comes while the first waits for
+// the engine, which then waits for the whole of that packet. A job that fails (ERRORS says why) takes its
+// packet and sends zeros of the right length: nothing waits forever. The time of a job never depends on data.
 `default_nettype none
 module cm_ntt_accelerator #(
     parameter integer LOG2_N = 10,
     parameter integer WIDTH = 32,
     parameter integer LOG2_UNITS = 0,
-    parameter integer LOG2_BEAT = 2, // residues in a beat of the streams, 32 bits each or, above 32 bits, 64
-    parameter integer GENERATE = 0, // 1: twiddles are computed, not stored
+    // Log2 of residues in a beat of the streams, of 32 bits each or, above 32 bits, 64.
+    parameter integer LOG2_BEAT = 2,
+    parameter integer GENERATE = 0, // 1: twiddles are computed instead of stored
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
-    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                           aclk,
     input  wire                           aresetn, // synchronous
     output wire                           irq,     // level: registers.md
-    output wire                           restart, // CONTROL.RESET was written
-    input  wire                           hold,    // commands wait, as during a wipe; 0 if there is nothing to wait for
+    output wire                           restart, // CONTROL.RESET was written.
+    // Commands wait, as during a wipe; tie it to 0 if nothing else wipes.
+    input  wire                           hold,
     input  wire [7:0]                     s_axil_awaddr,
     input  wire                           s_axil_awvalid,
     output wire                           s_axil_awready,
@@ -45,7 +46,8 @@ module cm_ntt_accelerator #(
     output wire                           s_axil_rvalid,
     input  wire                           s_axil_rready,
     input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata,
-    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep, // all ones, or the packet has the wrong length
+    // Must be all ones; else the packet has the wrong length.
+    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep,
     input  wire                           s_axis_tvalid,
     input  wire                           s_axis_tlast,
     output wire                           s_axis_tready,
@@ -58,7 +60,7 @@ module cm_ntt_accelerator #(
     `include "cm_latency.svh"
     `include "cm_refuse.svh"
     `include "cm_registers.svh"
-    generate // the engine checks the others
+    generate // The engine checks the other parameters.
         `CM_REFUSE(g_bad_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
                    "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
         `CM_REFUSE(g_bad_log2_beat_b, LOG2_BEAT >= LOG2_N,
@@ -72,7 +74,7 @@ module cm_ntt_accelerator #(
         | (LOG2_UNITS << CM_NTT_SHAPE_LOG2_UNITS_LOW) | (LOG2_BEAT << CM_NTT_SHAPE_LOG2_BEAT_LOW)
         | (LOG2_R << CM_NTT_SHAPE_LOG2_R_LOW) | ((SLOT / 64) << CM_NTT_SHAPE_WIDE_LOW);
 
-    // --- registers --------------------------------------------------------------------------------------------------
+    // --- registers -----------------------------------------------------------------------------------------
 
     wire             software_reset;
     wire             command_valid;
@@ -94,15 +96,15 @@ module cm_ntt_accelerator #(
         .s_axil_rdata_o(s_axil_rdata), .s_axil_rresp_o(s_axil_rresp), .s_axil_rvalid_o(s_axil_rvalid),
         .s_axil_rready_i(s_axil_rready),
         .reset_o(software_reset), .command_valid_o(command_valid), .command_o(command),
-        .prime_valid_o(prime_valid), .prime_o(new_prime), .prime_i(prime), .status_i(status), .errors_i(errors),
-        .job_done_i(job_done), .irq_o(irq)
+        .prime_valid_o(prime_valid), .prime_o(new_prime), .prime_i(prime), .status_i(status),
+        .errors_i(errors), .job_done_i(job_done), .irq_o(irq)
     );
     wire reset = !aresetn || software_reset;
     assign restart = software_reset;
     assign m_axis_tkeep = {((SLOT << LOG2_BEAT) / 8){1'b1}};
 
-    // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what its memories
-    // say in every cycle. No command starts meanwhile.
+    // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what
+    // its memories say in every cycle. No command starts meanwhile.
     localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
     localparam integer ROW_LATENCY = row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY);
@@ -110,7 +112,8 @@ module cm_ntt_accelerator #(
     localparam integer BANK_ROWS = 2 << ROW_BITS;
     localparam integer TABLE_ROWS = (LOG2_UNITS + 2 + 4) << ROW_BITS;
     localparam integer MOST_ROWS = (BANK_ROWS > TABLE_ROWS) ? BANK_ROWS : TABLE_ROWS;
-    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16; // a queue of beats, or zeros through the pipeline
+    // Enough for a queue of beats, and for zeros to pass the pipeline.
+    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16;
     localparam integer WIPE_BITS = $clog2(WIPE_LAST + 1);
     reg                 wiping;
     reg [WIPE_BITS-1:0] wipe_row;
@@ -123,7 +126,7 @@ module cm_ntt_accelerator #(
         end
     end
 
-    // --- prime ------------------------------------------------------------------------------------------------------
+    // --- prime ---------------------------------------------------------------------------------------------
 
     reg        prime_set;
     reg        twiddles_loaded;
@@ -134,7 +137,7 @@ module cm_ntt_accelerator #(
     wire       bad_prime_error = prime_valid && idle && !good_prime;
     wire       busy_error = prime_valid && !idle;
 
-    // --- queue of commands ------------------------------------------------------------------------------------------
+    // --- queue of commands ---------------------------------------------------------------------------------
 
     localparam integer LOG2_DEPTH = 3;
     localparam integer DEPTH = 1 << LOG2_DEPTH;
@@ -179,11 +182,12 @@ module cm_ntt_accelerator #(
     wire        next_unset = !prime_set || ((next_forward || next_inverse) && !twiddles_loaded)
         || (next_multiplies && (operands_loaded & next_operands) != next_operands);
 
-    // --- arrival ----------------------------------------------------------------------------------------------------
+    // --- arrival -------------------------------------------------------------------------------------------
 
     localparam integer PAIRS = ((1 << ROW_BITS) < ROW_LATENCY) ? 1 : 0;
 
-    // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
+    // State of each set: a job waits for the engine, the engine works on it, its result waits or is being
+    // sent.
     reg [1:0] loaded;
     reg [1:0] working;
     reg [1:0] computed;
@@ -191,17 +195,17 @@ module cm_ntt_accelerator #(
     reg       work_set;
     reg       leave_set;
 
-    reg       table_arrives;  // the current command
+    reg       table_arrives;  // The current command loads a table.
     reg       twiddles_arrive;
     reg       arriving_operand;
     reg       job_unset;
-    // The job of each set:
+    // The job of each set.
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
-    reg [1:0] job_page;       // where its packet arrives, and its first result is
-    reg [1:0] job_pair;       // a second job is in the other page
+    reg [1:0] job_page;       // page where its packet arrives and its first result is
+    reg [1:0] job_pair;       // A second job is in the other page.
     reg [1:0] second_failed;
-    reg       follows_two;    // the job that arrives: a set with two results
-    reg       second_arrives; // the packet that arrives is of a second job, for the set loaded last
+    reg       follows_two;    // The job that arrives has a set with two results.
+    reg       second_arrives; // The packet that arrives is that of a second job, for the set loaded last.
     wire      last_set = !arrival_set;
     wire      packet_set = second_arrives ? last_set : arrival_set;
 
@@ -217,8 +221,8 @@ module cm_ntt_accelerator #(
     reg  leave_first_page;
     reg  leave_pair;
 
-    // A set may be refilled while its result is sent: into the page that holds no result, or, if there are two results,
-    // into the first one's page once that has been sent.
+    // A set may be refilled while its result is sent: into the page that holds no result, or, if there are
+    // two results, into the first one's page once that has been sent.
     wire leaves_here = leave_busy && leave_set == arrival_set;
     wire arrives_transformed = !job_forward[packet_set];
     wire place_free = second_arrives || !computed[arrival_set] || !follows_two || (leaves_here && leave_page);
@@ -227,9 +231,11 @@ module cm_ntt_accelerator #(
     wire set_free = !loaded[arrival_set] && !working[arrival_set] && (!computed[arrival_set] || leaves_here);
     wire tables_free = loaded == 2'b00 && working == 2'b00;
     wire next_alike = job_forward[last_set] == next_forward && job_inverse[last_set] == next_inverse
-        && job_multiplies[last_set] == next_multiplies && (job_operand[last_set] == next_operand || !next_multiplies);
+        && job_multiplies[last_set] == next_multiplies
+        && (job_operand[last_set] == next_operand || !next_multiplies);
     wire joins = PAIRS != 0 && s_axis_tvalid && !next_double && loaded[last_set] && !computed[last_set]
-        && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set] && next_alike;
+        && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set]
+        && next_alike;
     assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && !wiping && !hold
         && (next_is_table ? tables_free : set_free || joins);
     wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
@@ -251,7 +257,7 @@ module cm_ntt_accelerator #(
     wire range_error = arrival_done && arrival_range && !job_unset;
     wire arrival_failed = arrival_length || arrival_range || job_unset;
 
-    // --- work -------------------------------------------------------------------------------------------------------
+    // --- work ----------------------------------------------------------------------------------------------
 
     wire engine_busy, engine_done;
     // A job whose last word has just arrived starts at once.
@@ -284,7 +290,8 @@ module cm_ntt_accelerator #(
                 job_multiplies[arrival_set] <= next_multiplies;
                 job_double[arrival_set] <= next_double;
                 job_operand[arrival_set] <= next_operand;
-                job_page[arrival_set] <= job_page[arrival_set] ^ !(job_double[arrival_set] || job_pair[arrival_set]);
+                job_page[arrival_set] <= job_page[arrival_set]
+                    ^ !(job_double[arrival_set] || job_pair[arrival_set]);
                 follows_two <= job_double[arrival_set] || job_pair[arrival_set];
             end
         end
@@ -360,7 +367,7 @@ module cm_ntt_accelerator #(
         .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 
-    // --- departure --------------------------------------------------------------------------------------------------
+    // --- departure -----------------------------------------------------------------------------------------
 
     // The next result is sent as soon as it is there, immediately after the previous one.
     wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
@@ -382,7 +389,8 @@ module cm_ntt_accelerator #(
     ) u_departure (
         .clk_i(aclk), .rst_i(reset),
         .start_i(leave_starts), .two_i(job_double[leave_set] || job_pair[leave_set]),
-        .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set], job_failed[leave_set]}),
+        .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set],
+                 job_failed[leave_set]}),
         .busy_o(leave_busy), .empty_o(leave_empty), .wipe_i(wiping), .wipe_beat_i(wipe_row[2:0]),
         .page_o(leave_page), .index_o(leave_index),
         .reads_o(leave_reads), .packet_o(leave_packet), .last_o(leave_last), .words_i(leaving_words),
@@ -390,7 +398,7 @@ module cm_ntt_accelerator #(
         .m_axis_tready_i(m_axis_tready)
     );
 
-    // --- status -----------------------------------------------------------------------------------------------------
+    // --- status --------------------------------------------------------------------------------------------
 
     assign job_done = leave_packet && (leave_pair || leave_last);
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_ntt_accelerator with streams on a clock of their own, axis_aclk, in any relation to aclk. Assert aresetn and
-// axis_aresetn together.
+// cm_ntt_accelerator with streams on a clock of their own, axis_aclk, in any relation to aclk. Assert aresetn
+// and axis_aresetn together.
 //
-// A reset through CONTROL reaches the queues between the clocks as well: this side asks the other one to reset, both wipe
-// the queue that they write, the other side reports that it has, and leaves the reset before this one does.
+// A reset through CONTROL reaches the queues between the clocks as well: this side asks the other one to
+// reset, both wipe the queue that they write, the other side reports that it has, and leaves the reset before
+// this one does.
 `default_nettype none
 module cm_ntt_accelerator_two_clocks #(
     parameter integer LOG2_N = 10,
@@ -14,7 +15,7 @@ module cm_ntt_accelerator_two_clocks #(
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
-    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                             aclk,
     input  wire                             aresetn,
@@ -52,15 +53,15 @@ module cm_ntt_accelerator_two_clocks #(
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
     localparam integer KEEP_BITS = BEAT_BITS / 8;
     localparam integer LOG2_DEPTH = 4;
-    localparam [LOG2_DEPTH:0] WIPED = 1 << LOG2_DEPTH; // beats of a queue
+    localparam [LOG2_DEPTH:0] WIPED = 1 << LOG2_DEPTH; // number of beats of a queue
 
-    // --- resets -----------------------------------------------------------------------------------------------------
+    // --- resets --------------------------------------------------------------------------------------------
 
     wire restart;
-    reg                request;  // this side is in reset, and asks the other one to be
+    reg                request;  // This side is in reset, and asks the other one to be.
     reg [LOG2_DEPTH:0] wiped;
     (* async_reg = "true" *) reg [1:0] answer_seen;
-    reg                answer;   // the other side is in reset and has wiped its queue
+    reg                answer;   // The other side is in reset and has wiped its queue.
     wire hold = request || answer_seen[1];
     always_ff @(posedge aclk) begin
         answer_seen <= {answer_seen[0], answer};
@@ -91,16 +92,16 @@ module cm_ntt_accelerator_two_clocks #(
         end
     end
 
-    // --- queues -----------------------------------------------------------------------------------------------------
+    // --- queues --------------------------------------------------------------------------------------------
 
     wire [BEAT_BITS-1:0] in_data, out_data;
-    wire [KEEP_BITS-1:0] in_keep, out_keep; // every byte counts on the way out
+    wire [KEEP_BITS-1:0] in_keep, out_keep; // Every byte counts on the way out.
     wire                 in_valid, in_ready, in_last, out_valid, out_ready, out_last;
 
     cm_stream_crossing #(.WIDTH(BEAT_BITS + KEEP_BITS + 1), .LOG2_DEPTH(LOG2_DEPTH)) u_in (
         .in_clk_i(axis_aclk), .in_rst_i(other_hold), .in_wipe_i(request_seen[1] && other_wiped != WIPED),
-        .in_data_i({s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .in_valid_i(s_axis_tvalid), .in_ready_o(s_axis_tready),
-        .out_clk_i(aclk), .out_rst_i(hold || !aresetn),
+        .in_data_i({s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .in_valid_i(s_axis_tvalid),
+        .in_ready_o(s_axis_tready), .out_clk_i(aclk), .out_rst_i(hold || !aresetn),
         .out_data_o({in_last, in_keep, in_data}), .out_valid_o(in_valid), .out_ready_i(in_ready)
     );
 

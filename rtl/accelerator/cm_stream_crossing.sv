@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of beats from one clock to another. Each side counts in Gray code, of which one bit changes at a time, so what
-// the other side sees of it through two registers is a count that was, and errs on the safe side.
+// A queue of beats from one clock to another, with a handshake of valid and ready on both sides. Each side
+// counts in Gray code, of which one bit changes at a time, so what the other side sees through two registers
+// is an earlier count, which errs on the safe side. A beat is offered two to three cycles of the reading
+// clock after it was written.
 //
-// A reset on either side must reset the other one too: the sides start together from 0, and the writer's memory is
-// overwritten with zeros while wipe_i is set. Neither side may be used before both resets have ended.
+// A reset on either side must reset the other one too: the sides start together from 0, and the writer's
+// memory is overwritten with zeros while wipe_i is set. Neither side may be used before both resets have
+// ended.
 `default_nettype none
 module cm_stream_crossing #(
     parameter integer WIDTH = 8,
@@ -11,7 +14,7 @@ module cm_stream_crossing #(
 ) (
     input  wire             in_clk_i,
     input  wire             in_rst_i,
-    input  wire             in_wipe_i, // together with in_rst_i, for 2^LOG2_DEPTH cycles
+    input  wire             in_wipe_i, // set it together with in_rst_i, for 2^LOG2_DEPTH cycles
     input  wire [WIDTH-1:0] in_data_i,
     input  wire             in_valid_i,
     output wire             in_ready_o,
@@ -26,7 +29,7 @@ module cm_stream_crossing #(
 
     reg [WIDTH-1:0] beats [0:DEPTH-1];
 
-    // --- the writer -------------------------------------------------------------------------------------------------
+    // --- the writer ----------------------------------------------------------------------------------------
 
     reg  [LOG2_DEPTH:0] written;
     reg  [LOG2_DEPTH:0] written_gray;
@@ -34,7 +37,8 @@ module cm_stream_crossing #(
     (* async_reg = "true" *) reg [LOG2_DEPTH:0] read_gray_seen;
     wire                enters = in_valid_i && in_ready_o;
     wire [LOG2_DEPTH:0] next_written = written + 1'b1;
-    assign in_ready_o = !in_rst_i && written_gray != (read_gray_seen ^ TOP_TWO); // not a whole queue ahead
+    // The writer is less than a whole queue ahead.
+    assign in_ready_o = !in_rst_i && written_gray != (read_gray_seen ^ TOP_TWO);
     always_ff @(posedge in_clk_i) begin
         read_gray_near <= read_gray;
         read_gray_seen <= read_gray_near;
@@ -49,7 +53,7 @@ module cm_stream_crossing #(
         end
     end
 
-    // --- the reader -------------------------------------------------------------------------------------------------
+    // --- the reader ----------------------------------------------------------------------------------------
 
     reg  [LOG2_DEPTH:0] read;
     reg  [LOG2_DEPTH:0] read_gray;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or for a table as many
-// of them as it takes. A word that is not below q, a packet of another length, or a beat with bytes left out makes it
-// fail: missing words are not waited for, and surplus ones are discarded up to the packet's end.
+// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or for a
+// table as many of them as it takes. A word that is not below q, a packet of another length, or a beat with
+// bytes left out makes it fail: missing words are not waited for, and surplus ones are discarded up to the
+// packet's end.
 `default_nettype none
 module cm_word_input #(
     parameter integer LOG2_N = 10,
     parameter integer WIDTH = 32,
-    parameter integer LOG2_BEAT = 2,  // residues in a beat
+    parameter integer LOG2_BEAT = 2,  // log2 of residues in a beat
     parameter integer LOG2_LANES = 0, // at most LOG2_BEAT
-    parameter integer SLOT = 32       // bits of a beat for a residue
+    parameter integer SLOT = 32       // width of a residue in a beat
 ) (
     input  wire                             clk_i,
     input  wire                             rst_i,
@@ -18,23 +19,28 @@ module cm_word_input #(
     input  wire                             s_axis_tvalid_i,
     input  wire                             s_axis_tlast_i,
     output wire                             s_axis_tready_o,
-    input  wire                             start_i,          // take a packet; only when not busy_o
-    input  wire                             table_i,          // for a table
+    input  wire                             start_i,          // takes a packet; only while busy_o is low
+    input  wire                             table_i,          // The packet is for a table.
     output wire                             busy_o,
-    output wire                             valid_o,          // words, taken in the same cycle if ready_i
+    // Words are there; they are taken in the same cycle if ready_i.
+    output wire                             valid_o,
     input  wire                             ready_i,
     output wire [LOG2_N-1:0]                index_o,
-    input  wire [LOG2_LANES:0]              step_i,           // words that a table takes of those at index_o
+    input  wire [LOG2_LANES:0]              step_i,           // number of words at index_o that a table takes
     output wire [(WIDTH << LOG2_LANES)-1:0] words_o,
-    output reg                              done_o,           // for one cycle, when busy_o has fallen
-    output reg                              length_o,         // with done_o: it was too short or too long
-    output reg                              range_o           // with done_o: a word was not below q
+    output reg                              done_o,           // high for a cycle after busy_o has fallen
+    output reg                              length_o, // The packet was too short or too long; with done_o.
+    output reg                              range_o           // A word was not below q; with done_o.
 );
     localparam integer LANES = 1 << LOG2_LANES;
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
 
-    localparam [1:0] IDLE = 2'd0, RECEIVE = 2'd1, FLUSH = 2'd2;
-    reg [1:0]           state;
+    typedef enum logic [1:0] {
+        IDLE = 2'd0,
+        RECEIVE = 2'd1,
+        FLUSH = 2'd2
+    } state_t;
+    state_t             state;
     reg                 is_table;
     reg [LOG2_N-1:0]    index;
     reg [BEAT_BITS-1:0] beat;
@@ -111,7 +117,7 @@ module cm_word_input #(
             end
         end
         if (rst_i) begin
-            beat <= {BEAT_BITS{1'b0}}; // nothing secret stays
+            beat <= {BEAT_BITS{1'b0}}; // Nothing secret may stay.
             state <= IDLE;
             done_o <= 1'b0;
         end

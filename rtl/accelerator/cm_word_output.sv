@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends packets of n residues to an AXI4-Stream, LANES at a time, out of a memory with a read latency of two cycles.
-// Requests no more than fits the queue of beats, so the stream may wait at any time.
+// Sends packets of n residues to an AXI4-Stream, LANES at a time, from a memory with a read latency of two
+// cycles. It requests no more words than the queue of beats has room for, so the stream may wait at any time.
+// start_i begins a job while busy_o is low.
 `default_nettype none
 module cm_word_output #(
     parameter integer LOG2_N = 10,
@@ -8,23 +9,23 @@ module cm_word_output #(
     parameter integer LOG2_BEAT = 2,
     parameter integer LOG2_LANES = 0, // at most LOG2_BEAT
     parameter integer SLOT = 32,
-    parameter integer LOG2_DEPTH = 3  // of the queue of beats
+    parameter integer LOG2_DEPTH = 3  // log2 of the depth of the queue of beats
 ) (
     input  wire                             clk_i,
     input  wire                             rst_i,
-    input  wire                             start_i,   // only when not busy_o
-    input  wire                             two_i,     // two packets: pages 0 and 1
-    input  wire [1:0]                       zero_i,    // by page: send zeros
-    output wire                             busy_o,    // words are still to be read
-    output wire                             empty_o,   // nothing is waiting to be sent
-    input  wire                             wipe_i,    // after a reset: overwrite what was queued
+    input  wire                             start_i,   // sends packets; only while busy_o is low
+    input  wire                             two_i,     // sends two packets, pages 0 and 1
+    input  wire [1:0]                       zero_i,    // sends zeros for page 0 or 1
+    output wire                             busy_o,    // Words are still to be read.
+    output wire                             empty_o,   // Nothing is waiting to be sent.
+    input  wire                             wipe_i,    // overwrites the queue after a reset
     input  wire [LOG2_DEPTH-1:0]            wipe_beat_i,
     output wire                             page_o,
-    output wire [LOG2_N-1:0]                index_o,   // of the words wanted, if reads_o
+    output wire [LOG2_N-1:0]                index_o,   // index of the words wanted, with reads_o
     output wire                             reads_o,
-    output wire                             packet_o,  // with the last read of a packet
-    output wire                             last_o,    // with the last read of all
-    input  wire [(WIDTH << LOG2_LANES)-1:0] words_i,   // two cycles later
+    output wire                             packet_o,  // high with the last read of a packet
+    output wire                             last_o,    // high with the last read of all
+    input  wire [(WIDTH << LOG2_LANES)-1:0] words_i,   // the words, two cycles after their index
     output wire [(SLOT << LOG2_BEAT)-1:0]   m_axis_tdata_o,
     output wire                             m_axis_tvalid_o,
     output wire                             m_axis_tlast_o,
@@ -35,14 +36,14 @@ module cm_word_output #(
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
     localparam integer DEPTH = 1 << LOG2_DEPTH;
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     reg              active;
     reg              page;
     reg              two;
     reg [1:0]        zero;
     reg [LOG2_N-1:0] index;
-    reg [LOG2_DEPTH:0] reserved; // beats requested or queued
+    reg [LOG2_DEPTH:0] reserved; // number of beats requested or queued
 
     wire [LOG2_N-1:0] next_index = index + LANES[LOG2_N-1:0];
     wire beat_begins = (index & {{(LOG2_N - LOG2_BEAT){1'b0}}, {LOG2_BEAT{1'b1}}}) == {LOG2_N{1'b0}};
@@ -79,9 +80,9 @@ module cm_word_output #(
         end
     end
 
-    // --- beats ------------------------------------------------------------------------------------------------------
+    // --- beats ---------------------------------------------------------------------------------------------
 
-    // What belongs to the words that arrive now, which were requested two cycles ago.
+    // State of the words that arrive now, which were requested two cycles ago.
     reg [1:0] arrives;
     reg [1:0] ends_beat;
     reg [1:0] ends_packet;

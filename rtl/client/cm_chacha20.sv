@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ChaCha20 block (RFC 8439), one round a cycle: four quarter rounds side by side. A block is ready 20 cycles after
-// start_i. The next one can start in the cycle that takes it, so a block takes 21 cycles.
+// A ChaCha20 block (RFC 8439), one round a cycle: four quarter rounds side by side. A block is ready 20
+// cycles after start_i. The next one can start in the cycle that takes it, so a block takes 21 cycles.
 //
-// RFC 8439 adds the state after the rounds, mixed_o, to the state before them, {position_i, key_i, CONSTANTS}. This
-// module leaves that sum to its user, who still has the latter, and needs only as many adders as words leave in a
-// cycle.
+// RFC 8439 adds the state after the rounds, mixed_o, to the state before them, {position_i, key_i,
+// CONSTANTS}. This module leaves that sum to its user, who still has the latter, and needs only as many
+// adders as words leave in a cycle.
 //
-// Words are little-endian: word k of the state is bits 32 k and up. Diagonal rounds are column rounds between two
-// rotations of the rows, which are wires.
+// Words are little-endian: word k of the state is bits 32 k and up. Diagonal rounds are column rounds between
+// two rotations of the rows, which are wires.
 `default_nettype none
 module cm_chacha20 (
     input  wire         clk_i,
     input  wire         rst_i,
     output wire         ready_o,
-    input  wire         start_i, // while ready_o
+    input  wire         start_i, // starts a block; only while ready_o
     input  wire [255:0] key_i,
     input  wire [127:0] position_i, // the block counter, and the nonce above it
     output wire         valid_o,
-    input  wire         take_i, // while valid_o; the state is cleared
+    input  wire         take_i, // takes the block and clears the state; only while valid_o
     output wire [511:0] mixed_o
 );
     `include "cm_chacha20.svh"
@@ -59,7 +59,8 @@ module cm_chacha20 (
             wire [31:0] a, b, c, d;
             assign {d, c, b, a} = quarter(state[32*i +: 32], state[32*(4+i) +: 32], state[32*(8+i) +: 32],
                                           state[32*(12+i) +: 32]);
-            // An even round is followed by rotating rows 1, 2, 3 by as many places to the left, an odd one back.
+            // An even round is followed by rotating rows 1, 2, 3 by as many places to the left, an odd one
+            // back.
             assign mixed[32*i +: 32] = a;
             assign mixed[32*(4+i) +: 32] = count[0] ? g_column[LAST].b : g_column[NEXT].b;
             assign mixed[32*(8+i) +: 32] = g_column[AFTER].c;

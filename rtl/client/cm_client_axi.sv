@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client engine on a bus, the module to place in a design: registers and settings on AXI4-Lite, data on
-// AXI4-Streams of 32 bits, and an interrupt. docs/client-engine-integration.md explains parameters, ports, registers
-// and commands.
+// AXI4-Streams of 32 bits, and an interrupt. docs/client-engine-integration.md explains parameters, ports,
+// registers and commands.
 //
-// One clock drives everything. Port names follow AXI4, so that tools infer the interfaces. Settings, and with them keys
-// and secrets, can be written and never read. There are no bus errors: unknown offsets read as zero and ignore writes,
-// and a write whose WSTRB is not all ones is ignored.
+// One clock drives everything. Port names follow AXI4, so that tools infer the interfaces. Settings, and with
+// them keys and secrets, can be written and never read. There are no bus errors: unknown offsets read as zero
+// and ignore writes, and a write whose WSTRB is not all ones is ignored.
 `default_nettype none
 module cm_client_axi #(
     parameter integer LOG2_N = 12,           // 10 .. 13: log2 of the ring degree n
     parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
     parameter integer LOG2_UNITS = 3,        // 1 .. 4: log2 of the number of butterflies
     parameter integer PRIMES = 3,            // 2 .. 7: the most primes of a ciphertext
-    parameter integer DEEP = 1,              // 1: a longer pipeline, for a higher clock on FPGAs; 0: the shorter one
-    parameter integer MULTIPLIER_WIDTH = 24, // 17 or 24: bits of an FPGA's multiplier block; 64: for standard cells
-    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: bits a cycle of the multiplier that hashes tagged frames
+    parameter integer DEEP = 1,              // 1: a longer pipeline, for faster FPGA clocks; 0: a shorter one
+    parameter integer MULTIPLIER_WIDTH = 24, // 17 or 24: width of the FPGA's multipliers; 64: standard cells
+    parameter integer TAG_DIGIT = 4 // 4, 8, 16 or 32: bits a cycle of the multiplier that hashes tags
 ) (
     input  wire        aclk,
     input  wire        aresetn,          // synchronous; wipes everything, keys included: wait for STATUS.IDLE
@@ -63,7 +63,7 @@ module cm_client_axi #(
     `include "cm_client_registers.svh"
     `include "cm_latency.svh"
     localparam [31:0] IDENTITY = 32'h434D4345;
-    localparam integer MESSAGE_WIDTH = 32; // as in cm_client_engine
+    localparam integer MESSAGE_WIDTH = 32; // the same as in cm_client_engine
     localparam integer R_BITS = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
     localparam integer SCALE_R_BITS =
         montgomery_words(MESSAGE_WIDTH, LOG2_N) * montgomery_word_bits(MESSAGE_WIDTH, LOG2_N);
@@ -73,7 +73,7 @@ module cm_client_axi #(
     assign s_axil_bresp = 2'b00;
     assign s_axil_rresp = 2'b00;
 
-    // --- writes -----------------------------------------------------------------------------------------------------
+    // --- writes --------------------------------------------------------------------------------------------
 
     reg        address_held, data_held;
     reg [14:0] held_address;
@@ -122,7 +122,7 @@ module cm_client_axi #(
             held_data <= s_axil_wdata;
             held_whole <= &s_axil_wstrb;
         end
-        if (responds) held_data <= 32'd0; // it may be a key
+        if (responds) held_data <= 32'd0; // The data may be a key.
         s_axil_bvalid <= responds || (s_axil_bvalid && !s_axil_bready);
         was_idle <= idle;
         if (takes_command || faults || abort) command_waits <= 1'b0;
@@ -148,7 +148,7 @@ module cm_client_axi #(
         end
     end
 
-    // --- reads ------------------------------------------------------------------------------------------------------
+    // --- reads ---------------------------------------------------------------------------------------------
 
     wire reads = s_axil_arvalid && !s_axil_rvalid;
     assign s_axil_arready = !s_axil_rvalid;

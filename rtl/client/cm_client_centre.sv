@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// a - b modulo an odd q, centred between -q/2 and q/2, times two: with the guard bit of docs/encoding.md, section 8.
-// The difference of two residues is above -q and below q, so at most one q is missing or too many.
+// Subtracts two residues modulo an odd q, centres the difference between -q/2 and q/2, and doubles it: the
+// guard bit of docs/encoding.md, section 8. The difference of two residues is above -q and below q, so at
+// most one q is missing or too many. The module is combinational.
 `default_nettype none
 module cm_client_centre #(
     parameter integer WIDTH = 27

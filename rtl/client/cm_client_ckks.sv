@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CKKS between the streams and the engine's message: what enters is encoded while the message before it is still in
-// use, and coefficients that were decrypted are centred on their way into the decoder. docs/encoding.md has the
-// numbers, cm_client_codec the arithmetic.
+// Connects CKKS to the engine's streams and to its message: a message that enters is encoded while the one
+// before it is still in use, and decrypted coefficients are centred on their way into the decoder.
+// docs/encoding.md has the numbers, cm_client_codec the arithmetic.
+//
+// Values and results have a handshake of valid and ready, one word a cycle at most. Encoded pairs leave with
+// pair_o and must be taken; done_o is high for a cycle with the last one. wrong_o, too_many_o and
+// result_wrong_o end the operation.
 `default_nettype none
 module cm_client_ckks #(
     parameter integer LOG2_N = 12,
@@ -10,21 +14,21 @@ module cm_client_ckks #(
     input  wire               clk_i,
     input  wire               rst_i,
     // Settings.
-    input  wire               complex_i,      // slots
-    input  wire               float_i,        // binary32, else integers times 2^exponent
+    input  wire               complex_i,      // complex slots instead of real ones
+    input  wire               float_i,        // values are binary32 instead of integers times 2^exponent
     input  wire [9:0]         exponent_i,
     input  wire [5:0]         scale_log2_i,
-    input  wire [5:0]         limit_log2_i,   // values times the scale stay below 2^limit
-    input  wire               coefficients_i, // coefficient form
+    input  wire [5:0]         limit_log2_i,   // Values times the scale stay below 2^limit.
+    input  wire               coefficients_i, // ciphertexts in coefficient form
     input  wire               one_prime_i,
     input  wire [WIDTH-1:0]   q_i,            // the first prime
-    input  wire [4:0]         bits_i,         // of q
-    output wire               encodes_o,      // with these settings
+    input  wire [4:0]         bits_i,         // width of q in bits
+    output wire               encodes_o,      // The settings allow encoding.
     output wire               decodes_o,
     // A message that enters.
     input  wire               encode_i,
-    input  wire               free_i,         // what it replaces is used up
-    output wire               busy_o,         // from encode_i on, until its pairs are there
+    input  wire               free_i,         // The message that the new one replaces is used up.
+    output wire               busy_o,         // high from encode_i until the last pair has left
     output wire               done_o,
     input  wire               value_valid_i,
     output wire               value_ready_o,
@@ -34,19 +38,19 @@ module cm_client_ckks #(
     output wire               too_many_o,
     output wire               pair_o,
     output wire [LOG2_N-2:0]  pair_index_o,   // coefficients j and j + n/2
-    output wire [63:0]        pair_data_o,    // each plus 2^31
+    output wire [63:0]        pair_data_o,    // each coefficient plus 2^31
     // Coefficients that were decrypted.
-    input  wire               decode_i,       // they are there: until decoding_o
-    output reg                decoding_o,     // until the last value left
-    output wire [LOG2_N-2:0]  read_index_o,   // the lower residue of pair j, and
-    output wire [LOG2_N-2:0]  mirror_o,       // the upper one of this pair
-    input  wire [2*WIDTH-1:0] read_i,         // a cycle later
+    input  wire               decode_i,       // The coefficients are there; hold it until decoding_o.
+    output reg                decoding_o,     // high until the last value has left
+    output wire [LOG2_N-2:0]  read_index_o,   // pair whose lower residue is read
+    output wire [LOG2_N-2:0]  mirror_o,       // pair whose upper residue is read
+    input  wire [2*WIDTH-1:0] read_i,         // both residues, a cycle after their indices
     output wire               result_valid_o,
     input  wire               result_ready_i,
     output wire [31:0]        result_o,
     output wire               result_last_o,
     output wire               result_wrong_o,
-    // For cm_client_products.
+    // Operands for cm_client_products, and its products.
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
@@ -54,14 +58,15 @@ module cm_client_ckks #(
     input  wire [127:0]       wide_i,
     input  wire [101:0]       second_i
 );
-    // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
-    // takes the first prime alone, and a scale below a quarter of it.
+    // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may
+    // have. Decryption takes the first prime alone, and a scale below a quarter of it.
     localparam [5:0] MOST_SCALE = 6'd60, MOST_LIMIT = 6'd29;
     wire [5:0] log2_q = {1'b0, bits_i} - 6'd1;
     wire       scale_fits = scale_log2_i != 6'd0 && scale_log2_i <= MOST_SCALE && !coefficients_i;
     wire       exponent_fits = float_i || {3{exponent_i[9]}} == exponent_i[9:7];
     wire       one_fits = scale_log2_i <= log2_q && limit_log2_i + 6'd2 <= log2_q;
-    assign encodes_o = scale_fits && exponent_fits && limit_log2_i <= MOST_LIMIT && (!one_prime_i || one_fits);
+    assign encodes_o = scale_fits && exponent_fits && limit_log2_i <= MOST_LIMIT
+        && (!one_prime_i || one_fits);
     assign decodes_o = scale_fits && exponent_fits && scale_log2_i + 6'd2 <= log2_q;
 
     reg        encode_waits, encoding;
@@ -90,12 +95,12 @@ module cm_client_ckks #(
         end
     end
 
-    // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there is no
-    // m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the difference of
-    // centres.
-    // A pair stays for a step of the codec, and is used at its end: so it may be a cycle late.
+    // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there
+    // is no m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the
+    // difference of centres. A pair stays for a step of the codec, and is used at its end: so it may be a
+    // cycle late.
     reg               first; // j = 0
-    wire              reads_unused; // reading has no side effect
+    wire              reads_unused; // left open, because reading has no side effect
     reg  [WIDTH-1:0]  low, high, taken_off;
     wire [31:0]       low_centred, high_centred;
     assign mirror_o = complex_i ? read_index_o : {(LOG2_N - 1){1'b0}} - read_index_o;
@@ -123,8 +128,8 @@ module cm_client_ckks #(
         .read_pair_i({high_centred, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
         .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o),
-        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .minus_o(minus_o), .wide_i(wide_i),
-        .second_i(second_i)
+        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .minus_o(minus_o),
+        .wide_i(wide_i), .second_i(second_i)
     );
 endmodule
 `default_nettype wire

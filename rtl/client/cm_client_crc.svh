@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32C (Castagnoli, reflected): the checksum of some words with one more word behind them. Included inside a
-// module, because not every tool reads packages.
+// CRC-32C (Castagnoli, reflected): the checksum of some words with one more word behind them. Included inside
+// a module, because not every tool reads packages.
 localparam [31:0] CRC_POLYNOMIAL = 32'h82F63B78;
 
-// Each bit is the parity of some of the word's and the sum's: a tree of its own, where bit by bit of the word would be a
-// chain.
-function automatic [31:0] crc_behind(input [31:0] crc); // of a word
+// Each bit is the parity of some of the word's and the sum's: a tree of its own, where bit by bit of the word
+// would be a chain.
+function automatic [31:0] crc_behind(input [31:0] crc); // shifts 32 zeros through the CRC
     integer b;
     begin
         crc_behind = crc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue: a memory, and a register at its output. A word leaves two cycles after it came, or later. There is no full
-// signal: the writer must see from level_o that there is room.
+// A queue: a memory with a register at its output. A word can leave two cycles after it was written, one word
+// a cycle. There is no full signal: the writer must see from level_o that there is room.
 `default_nettype none
 module cm_client_fifo #(
     parameter integer WIDTH = 54,
@@ -8,13 +8,13 @@ module cm_client_fifo #(
 ) (
     input  wire                clk_i,
     input  wire                rst_i,
-    input  wire                wipe_i, // after a reset, for a multiple of its depth: clears what was in it
+    input  wire                wipe_i, // clears the words: hold it after a reset for a multiple of the depth
     input  wire                write_i,
     input  wire [WIDTH-1:0]    data_i,
     output reg                 valid_o,
-    input  wire                take_i, // while valid_o
+    input  wire                take_i, // takes data_o; only while valid_o
     output wire [WIDTH-1:0]    data_o,
-    output reg  [LOG2_DEPTH:0] level_o // words that are in it
+    output reg  [LOG2_DEPTH:0] level_o // number of words in the queue
 );
     `include "cm_refuse.svh"
     generate

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a frame (docs/wire-format.md), a word a cycle: header, payload, in version 2 the tag, and the CRC-32C of all
-// that. With tags, words wait for the hash, which is slower.
+// Makes a frame (docs/wire-format.md), at most a word a cycle: header, payload, in version 2 the tag, and the
+// CRC-32C of all that. With tags, words wait for the hash, which is slower.
+//
+// A frame starts with start_i while ready_o, and its first word is offered in the next cycle. Words leave
+// with valid_o and take_i; the payload is taken in the same cycle.
 `default_nettype none
 module cm_client_frames #(
     parameter integer COUNT_BITS = 13
 ) (
     input  wire                  clk_i,
     input  wire                  rst_i,
-    input  wire                  start_i,  // while ready_o; what the header says must not change until the end
+    input  wire                  start_i,  // starts a frame; header_i must not change until it ends
     output wire                  ready_o,
     input  wire                  tagged_i,
-    input  wire [511:0]          header_i, // 11 words; with a tag, 16
-    input  wire [COUNT_BITS-1:0] words_i,  // of payload, one or more
+    input  wire [511:0]          header_i, // 11 words; 16 with a tag
+    input  wire [COUNT_BITS-1:0] words_i,  // number of words of payload, at least one
     input  wire                  payload_valid_i,
     output wire                  payload_take_o,
     input  wire [31:0]           payload_i,
     output wire                  valid_o,
     input  wire                  take_i,
     output wire [31:0]           word_o,
-    output wire                  end_o,   // the frame's last word
-    // The hash of the words before the tag, and the tag.
+    output wire                  end_o,   // The frame's last word is offered.
+    // The hash of all words before the tag, and the tag that it gives.
     output wire                  hash_start_o,
     input  wire                  hash_ready_i,
     output wire                  hash_absorb_o,
@@ -33,10 +36,16 @@ module cm_client_frames #(
                    "cm_client_frames: COUNT_BITS must be from 2 to 29.")
     endgenerate
     `include "cm_client_crc.svh"
-    localparam [2:0] IDLE = 3'd0, HEADER = 3'd1, PAYLOAD = 3'd2, TAG = 3'd3, CHECK = 3'd4;
+    typedef enum logic [2:0] {
+        IDLE = 3'd0,
+        HEADER = 3'd1,
+        PAYLOAD = 3'd2,
+        TAG = 3'd3,
+        CHECK = 3'd4
+    } state_t;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
 
-    reg [2:0]            state;
+    state_t              state;
     reg [3:0]            at;
     reg [COUNT_BITS-1:0] left;
     reg [31:0]           crc;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A polynomial of a key modulo every prime, in pairs of residues: a memory for each prime, with one port. Only that of
-// the prime in question is read or written, but wipe_i makes it all of them.
+// Stores a polynomial of a key modulo every prime, in pairs of residues: one memory with one port for each
+// prime. Only the memory of prime_i is read or written; wipe_i selects all of them. A write takes effect in
+// the next cycle, and pair_o follows read_i by a cycle.
 `default_nettype none
 module cm_client_key #(
     parameter integer WIDTH = 27,
@@ -12,10 +13,10 @@ module cm_client_key #(
     input  wire                   wipe_i,
     input  wire [LOG2_PRIMES-1:0] prime_i,
     input  wire [PAIR_BITS-1:0]   index_i,
-    input  wire [1:0]             write_i, // by residue; nothing is read in that cycle
+    input  wire [1:0]             write_i, // one bit for each residue; nothing is read in the same cycle
     input  wire [2*WIDTH-1:0]     pair_i,
     input  wire                   read_i,
-    output wire [2*WIDTH-1:0]     pair_o   // of the last read, a cycle later
+    output wire [2*WIDTH-1:0]     pair_o   // the pair last read
 );
     reg  [LOG2_PRIMES-1:0] prime;
     always_ff @(posedge clk_i) if (read_i) prime <= prime_i;

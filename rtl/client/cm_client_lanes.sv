@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transforms of the client engine: 2^LOG2_UNITS butterflies, which work on one of several sets of residues, in the
-// order of cm_ntt_control, while pairs of residues enter and leave the other sets.
+// The transforms of the client engine: 2^LOG2_UNITS butterflies, which work on one of several sets of
+// residues, in the order of cm_ntt_control, while pairs of residues enter and leave the other sets.
 //
-// A set holds a polynomial as cm_ntt_control orders it. Pair j of a set is outputs 2 j and 2 j + 1 of a transform or,
-// where the set holds coefficients, numbers j and j + n/2; natural_i asks for coefficients 2 j and 2 j + 1 instead.
+// A set holds a polynomial as cm_ntt_control orders it. Pair j of a set is outputs 2 j and 2 j + 1 of a
+// transform or, where the set holds coefficients, numbers j and j + n/2; natural_i asks for coefficients 2 j
+// and 2 j + 1 instead.
 //
 // Twiddles of every prime are stored, each once: what several units need in common, they read in common.
 `default_nettype none
@@ -19,15 +20,15 @@ module cm_client_lanes #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    // A transform of a set.
+    // Control of a transform of one set.
     input  wire                   start_i,
     input  wire                   inverse_i,
-    input  wire [1:0]             set_i,   // until the end of the job
-    input  wire [LOG2_PRIMES-1:0] prime_i, // the same
-    input  wire [WIDTH-1:0]       q_i,     // the same
+    input  wire [1:0]             set_i,   // the set; hold it until done_o, as the next two
+    input  wire [LOG2_PRIMES-1:0] prime_i, // number of the prime
+    input  wire [WIDTH-1:0]       q_i,     // the prime
     output wire                   busy_o,
     output wire                   done_o,
-    // Two pairs that are read, two cycles later. Where neither is, nothing is.
+    // Two read ports; pairs follow two cycles later. Without a read, no memory is accessed.
     input  wire                   a_read_i,
     input  wire                   a_natural_i,
     input  wire [1:0]             a_set_i,
@@ -38,16 +39,16 @@ module cm_client_lanes #(
     input  wire [1:0]             b_set_i,
     input  wire [LOG2_N-2:0]      b_index_i,
     output wire [2*WIDTH-1:0]     b_o,
-    // A pair that is written.
+    // The write port.
     input  wire                   write_i,
     input  wire                   write_natural_i,
     input  wire [1:0]             write_set_i,
     input  wire [LOG2_N-2:0]      write_index_i,
     input  wire [2*WIDTH-1:0]     write_data_i,
-    // Zeros for a row of every set.
+    // Wiping writes zeros to a row of every set.
     input  wire                   wipe_i,
     input  wire [LOG2_N-1:0]      wipe_address_i,
-    // Twiddles, by number, times R, while no transform runs.
+    // Twiddles times R enter by their number, while no transform runs.
     input  wire                   table_write_i,
     input  wire [LOG2_PRIMES-1:0] table_prime_i,
     input  wire [LOG2_N-1:0]      table_index_i,
@@ -59,24 +60,26 @@ module cm_client_lanes #(
         `CM_REFUSE(g_bad_width, WIDTH < 16 || WIDTH > 40, "cm_client_lanes: WIDTH must be from 16 to 40.")
         `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 1 || LOG2_UNITS > 6,
                    "cm_client_lanes: LOG2_UNITS must be from 1 to 6.")
-        `CM_REFUSE(g_bad_rows, LOG2_UNITS > LOG2_N - 2, "cm_client_lanes: LOG2_UNITS must be at most LOG2_N - 2.")
+        `CM_REFUSE(g_bad_rows, LOG2_UNITS > LOG2_N - 2,
+                   "cm_client_lanes: LOG2_UNITS must be at most LOG2_N - 2.")
         `CM_REFUSE(g_bad_primes, PRIMES < 1 || PRIMES > (1 << LOG2_PRIMES),
                    "cm_client_lanes: PRIMES must be from 1 to 2 to the power of LOG2_PRIMES.")
         `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 3,
                    "cm_client_lanes: LOG2_PRIMES must be from 1 to 3.")
         `CM_REFUSE(g_bad_sets, SETS < 2 || SETS > 4, "cm_client_lanes: SETS must be from 2 to 4.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_lanes: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+        `CM_REFUSE(g_bad_multiplier_width,
+                   MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
                    "cm_client_lanes: MULTIPLIER_WIDTH must be 17, 24 or 64.")
     endgenerate
     `include "cm_latency.svh"
     localparam integer UNITS = 1 << LOG2_UNITS;
-    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+    localparam integer COLUMNS = 2 * UNITS; // Column 2 v + h is half h of unit v.
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer TABLE_BITS = $clog2((LOG2_UNITS + 2) << ROW_BITS);
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
-    reg  [WIDTH-1:0]      q; // the job's, before its first pair is there
+    reg  [WIDTH-1:0]      q; // q of the running job, there before the job's first pair
     always_ff @(posedge clk_i) q <= {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
 
     wire                  read;
@@ -103,21 +106,22 @@ module cm_client_lanes #(
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 
-    // --- sets ------------------------------------------------------------------------------------------------------
+    // --- sets ----------------------------------------------------------------------------------------------
 
     // A coefficient's index is {half, row, unit}, an output's {row, unit, half}.
     function automatic [ROW_BITS-1:0] row_of(input natural, input [LOG2_N-2:0] index);
         row_of = natural ? index[LOG2_N-3 -: ROW_BITS] : index[LOG2_N-2 -: ROW_BITS];
     endfunction
 
-    // The columns of a pair: both of a unit, or the same half of two neighbours.
+    // Selects the columns of a pair: both of a unit, or the same half of two neighbouring units.
     function automatic [COLUMNS-1:0] columns_of(input natural, input [LOG2_N-2:0] index);
         integer v;
         begin
             columns_of = {COLUMNS{1'b0}};
             for (v = 0; v < UNITS; v = v + 1) begin
                 if (natural) begin
-                    if (v >> 1 == (index & ((UNITS >> 1) - 1))) columns_of[2*v+(index[LOG2_N-2] ? 1 : 0)] = 1'b1;
+                    if (v >> 1 == (index & ((UNITS >> 1) - 1)))
+                        columns_of[2*v+(index[LOG2_N-2] ? 1 : 0)] = 1'b1;
                 end else if (v == (index & (UNITS - 1))) begin
                     columns_of[2*v +: 2] = 2'b11;
                 end
@@ -158,10 +162,10 @@ module cm_client_lanes #(
         end
     endgenerate
 
-    // --- pairs that leave ------------------------------------------------------------------------------------------
+    // --- pairs that leave ----------------------------------------------------------------------------------
 
-    // What the wanted columns of a set hold, by the last two bits of their numbers: words 0 and 3 are the lower and the
-    // upper number of a pair, and so are 2 and 1 or, in natural order, 1 and 2.
+    // What the wanted columns of a set hold, by the last two bits of their numbers: words 0 and 3 are the
+    // lower and the upper number of a pair, and so are 2 and 1 or, in natural order, 1 and 2.
     function automatic [4*WIDTH-1:0] wanted_of(input [WIDTH*COLUMNS-1:0] row, input [COLUMNS-1:0] columns);
         integer x;
         begin
@@ -181,7 +185,7 @@ module cm_client_lanes #(
         end
     endfunction
 
-    reg  [COLUMNS*SETS-1:0] a_columns, b_columns; // by set
+    reg  [COLUMNS*SETS-1:0] a_columns, b_columns; // selected columns of each set
     reg                     a_natural, b_natural;
     reg  [4*WIDTH-1:0]      a_words, b_words;
     reg  [2*WIDTH-1:0]      a_pair, b_pair;
@@ -207,17 +211,18 @@ module cm_client_lanes #(
     assign a_o = a_pair;
     assign b_o = b_pair;
 
-    // --- twiddles --------------------------------------------------------------------------------------------------
+    // --- twiddles ------------------------------------------------------------------------------------------
 
-    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a time,
-    // each by the units whose numbers end in its own. Two neighbours are a word of a memory.
+    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a
+    // time, each by the units whose numbers end in its own. Two neighbours are a word of a memory.
     localparam integer COMMON = ROW_BITS + 1;
     localparam integer WORD_BITS = LOG2_PRIMES + ROW_BITS;
     wire [1:0]                        entered_half = {table_index_i[0], !table_index_i[0]};
     wire [2*WIDTH-1:0]                entered_twice = {2{table_data_i}};
     wire [2*WIDTH-1:0]                common_word;
     reg                               common_odd;
-    wire [WIDTH-1:0]                  common = common_odd ? common_word[WIDTH +: WIDTH] : common_word[0 +: WIDTH];
+    wire [WIDTH-1:0]                  common = common_odd ? common_word[WIDTH +: WIDTH]
+        : common_word[0 +: WIDTH];
     wire [WIDTH*UNITS*LOG2_UNITS-1:0] own; // {e, unit}
     reg  [TABLE_BITS-ROW_BITS-1:0]    level;
     always_ff @(posedge clk_i) begin
@@ -275,7 +280,7 @@ module cm_client_lanes #(
         end
     endgenerate
 
-    // --- units -----------------------------------------------------------------------------------------------------
+    // --- units ---------------------------------------------------------------------------------------------
 
     wire [WIDTH*COLUMNS-1:0] row;
     cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
@@ -286,7 +291,8 @@ module cm_client_lanes #(
     );
 
     cm_units #(
-        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP),
+        .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
     ) u_units (
         .clk_i(clk_i), .q_i(q), .row_i(row), .factors_i(factors),
         .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares pairs of coefficients modulo a prime for a transform, or for the sum behind one: r f + d + e, or e alone. r
-// is the message as it is stored, f and d scale it, and e is noise or a ternary coefficient.
+// Prepares pairs of coefficients modulo a prime for a transform, or for the sum behind one: r f + d + e, or e
+// alone. r is the message as it is stored, f and d scale it, and e is noise or a ternary coefficient. A pair
+// can enter in every cycle, and leaves 1 + multiply_latency() + add_latency() cycles later.
 //
-// BFV's r is below t, and so below q. CKKS's coefficient m is a signed number of 32 bits, stored as r = m + 2^31; with
-// f = 1 and d = -2^31 the sum is m + e. So r may be any number below 2^MESSAGE_WIDTH, which is at most R. That
-// suffices for cm_montgomery_multiply: the other operand, f R mod q, is below q, so the product is below q R, and the
-// reductions leave a number above -q and below q.
+// BFV's r is below t, and so below q. CKKS's coefficient m is a signed number of 32 bits, stored as r = m +
+// 2^31; with f = 1 and d = -2^31 the sum is m + e. So r may be any number below 2^MESSAGE_WIDTH, which is at
+// most R. That suffices for cm_montgomery_multiply: the other operand, f R mod q, is below q, so the product
+// is below q R, and the reductions leave a number above -q and below q.
 `default_nettype none
 module cm_client_loader #(
     parameter integer LOG2_N = 12,
@@ -16,9 +17,9 @@ module cm_client_loader #(
 ) (
     input  wire                       clk_i,
     input  wire [WIDTH-1:0]           q_i,
-    input  wire [WIDTH-1:0]           factor_i, // f, times the R of this width
+    input  wire [WIDTH-1:0]           factor_i, // f times the R of this width
     input  wire [WIDTH-1:0]           offset_i, // d
-    input  wire                       message_i, // with the pair: r f + d, too
+    input  wire                       message_i, // adds r f + d; it comes with its pair
     input  wire [2*MESSAGE_WIDTH-1:0] r_i,
     input  wire [11:0]                small_i, // two signed numbers of 6 bits
     output wire [2*WIDTH-1:0]         pair_o
@@ -30,14 +31,15 @@ module cm_client_loader #(
         `CM_REFUSE(g_bad_message_width, MESSAGE_WIDTH <= WIDTH || MESSAGE_WIDTH > 40,
                    "cm_client_loader: MESSAGE_WIDTH must be more than WIDTH, and at most 40.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_loader: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+        `CM_REFUSE(g_bad_multiplier_width,
+                   MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
                    "cm_client_loader: MULTIPLIER_WIDTH must be 17, 24 or 64.")
     endgenerate
     `include "cm_latency.svh"
     localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);
 
-    reg  [WIDTH-1:0] q; // it changes only while nothing is under way
+    reg  [WIDTH-1:0] q; // q, which changes only while nothing is in the pipeline
     always_ff @(posedge clk_i) q <= {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
 
     wire message_late;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// x mod q, a word every six cycles, by long division: each stage divides four bits in each of six cycles. q must not
-// change while words are in the pipeline. Zeros that follow the last word clear it.
+// Reduces 64-bit words modulo q, one word every six cycles, by long division: each stage divides four bits in
+// each of six cycles. A residue leaves with valid_o and must be taken. q_i must not change while words are in
+// the pipeline. Zeros that follow the last word clear it.
 `default_nettype none
 module cm_client_modulo #(
     parameter integer WIDTH = 27 // bits of the widest q; it has 22 or more
@@ -8,11 +9,11 @@ module cm_client_modulo #(
     input  wire             clk_i,
     input  wire             rst_i,
     output wire             ready_o,
-    input  wire             valid_i,  // while ready_o
+    input  wire             valid_i,  // enters a word; only while ready_o
     input  wire [63:0]      x_i,
     input  wire [WIDTH-1:0] q_i,
-    output wire             busy_o,   // a residue is on its way, or there
-    output wire             valid_o,  // which must be taken
+    output wire             busy_o,   // A residue is in the pipeline or at its output.
+    output wire             valid_o,  // A residue is there, and must be taken.
     output wire [WIDTH-1:0] residue_o
 );
     `include "cm_refuse.svh"
@@ -20,9 +21,11 @@ module cm_client_modulo #(
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 62, "cm_client_modulo: WIDTH must be from 22 to 62.")
     endgenerate
     localparam integer STAGES = 2, TURNS = 6, STEP = 4;
-    localparam integer BITS = STEP * (TURNS * STAGES - 1); // of x that are divided; the others are less than q
+    // Bits of x to divide; the bits above them are less than q.
+    localparam integer BITS = STEP * (TURNS * STAGES - 1);
 
-    function automatic [WIDTH-1:0] divided(input [WIDTH-1:0] from, input [STEP-1:0] bits, input [WIDTH-1:0] q);
+    function automatic [WIDTH-1:0] divided(input [WIDTH-1:0] from, input [STEP-1:0] bits,
+                                           input [WIDTH-1:0] q);
         reg [WIDTH-1:0] rest;
         reg [WIDTH:0]   doubled;
         reg [WIDTH+1:0] less;
@@ -39,13 +42,14 @@ module cm_client_modulo #(
     endfunction
 
     reg [2:0]        turn;
-    wire             hands_on = turn == TURNS[2:0] - 3'd1; // in this cycle each stage takes from the one before it
+    // Each stage takes over from the one before it in this cycle.
+    wire             hands_on = turn == TURNS[2:0] - 3'd1;
     reg [STAGES-1:0] valid;
     always_ff @(posedge clk_i) begin
         turn <= hands_on ? 3'd0 : turn + 1'b1;
         if (hands_on) valid <= {valid[STAGES-2:0], valid_i};
         if (rst_i) begin
-            turn <= TURNS[2:0] - 3'd1; // what is there leaves
+            turn <= TURNS[2:0] - 3'd1; // The word that is there leaves.
             valid <= {STAGES{1'b0}};
         end
     end
@@ -56,7 +60,8 @@ module cm_client_modulo #(
     genvar s;
     generate
         for (s = 0; s < STAGES; s = s + 1) begin : g_stage
-            localparam integer LEFT = BITS - TURNS * STEP * s; // bits that are not yet divided, the next ones highest
+            // Number of bits not yet divided, the next ones highest.
+            localparam integer LEFT = BITS - TURNS * STEP * s;
             reg [WIDTH-1:0] rest;
             reg [LEFT-1:0]  left;
             if (s == 0) begin : g_first
@@ -67,7 +72,8 @@ module cm_client_modulo #(
                 end
             end else begin : g_next
                 wire [WIDTH-1:0] from = hands_on ? g_stage[s-1].rest : rest;
-                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+TURNS*STEP-1 -: STEP] : left[LEFT-1 -: STEP];
+                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+TURNS*STEP-1 -: STEP]
+                    : left[LEFT-1 -: STEP];
                 always_ff @(posedge clk_i) begin
                     rest <= divided(from, bits, q_i);
                     left <= hands_on ? g_stage[s-1].left[LEFT+(TURNS-1)*STEP-1 -: LEFT] : left << STEP;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples centred binomial noise, 32 coefficients from 42 words: bit j of the first 21 words adds one to coefficient
-// j, and bit j of the other 21 subtracts one: that is, it adds one if it is 0, and coefficients begin at -21. It takes two
-// words a cycle and then gives eight coefficients a cycle. Its time does not depend on them.
+// Samples centred binomial noise, 32 coefficients from 42 words: bit j of the first 21 words adds one to
+// coefficient j, and bit j of the other 21 subtracts one. Subtracting is done by adding one for each 0, with
+// coefficients that begin at -21. The module takes two words a cycle and then gives eight coefficients a
+// cycle, which must be taken. Its time does not depend on data.
 `default_nettype none
 module cm_client_noise (
     input  wire        clk_i,
@@ -9,14 +10,15 @@ module cm_client_noise (
     input  wire        valid_i,
     output wire        ready_o,
     input  wire [63:0] data_i,
-    output wire        eight_o, // coefficients, in order, which must be taken
-    output wire [47:0] eight_data_o // each in 6 bits, signed
+    output wire        eight_o, // Eight coefficients, in order, leave and must be taken.
+    output wire [47:0] eight_data_o // signed coefficients of 6 bits
 );
     localparam [4:0] WORDS = 5'd21;
-    localparam [4:0] MIDDLE = 5'd10; // its first half adds, its second takes off
+    // Number of the pair of words whose first half adds and second half subtracts.
+    localparam [4:0] MIDDLE = 5'd10;
     localparam [5:0] BEGIN = -6'd21;
 
-    reg  [4:0]   count; // of words, then of eights
+    reg  [4:0]   count; // counts pairs of words, then groups of eight
     reg          full;
     reg  [191:0] sums;
     wire         taken = valid_i && ready_o;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states with which blocks of key stream begin: all of the state of a block that is asked for and, for the sum at
-// the end of a block (cm_chacha20), two words at a time of the one that leaves. Users keep their keys until their
-// blocks have left. Blocks leave in the order of their requests, so counting those of a user gives the position of the
-// next.
+// Gives the states with which blocks of key stream begin: all of the state of a block that is asked for and,
+// for the sum at the end of a block (cm_chacha20), two words at a time of the block that leaves. Users keep
+// their keys until their blocks have left. Blocks leave in the order of their requests, so counting a user's
+// blocks gives the position of the next. The module is combinational.
 `default_nettype none
 module cm_client_origins #(
     parameter integer LOG2_PRIMES = 2
@@ -13,11 +13,11 @@ module cm_client_origins #(
     input  wire [127:0]           seeds_position_i,
     input  wire [255:0]           uniform_key_i,
     input  wire [LOG2_PRIMES-1:0] uniform_prime_i,
-    input  wire [11:0]            uniform_asked_i, // blocks of the prime
+    input  wire [11:0]            uniform_asked_i, // blocks of the prime that were asked for
     input  wire [11:0]            uniform_left_i,
     input  wire [255:0]           sample_key_i,
     input  wire                   sample_component_i,
-    input  wire [9:0]             sample_asked_i,  // blocks of the piece
+    input  wire [9:0]             sample_asked_i,  // blocks of the piece that were asked for
     input  wire [9:0]             sample_left_i,
     input  wire [2:0]             asked_tag_i,
     output wire [255:0]           key_o,
@@ -36,13 +36,14 @@ module cm_client_origins #(
             FOR_UNIFORM: label = LABEL_UNIFORM;
             FOR_NOISE: label = LABEL_NOISE;
             FOR_TERNARY: label = LABEL_TERNARY;
-            default: label = 32'd0; // it has its position
+            default: label = 32'd0; // Users of this tag give their position.
         endcase
     endfunction
 
     assign key_o = (asked_tag_i == FOR_TAG) ? tag_key_i : (asked_tag_i == FOR_SEEDS) ? seeds_key_i
         : (asked_tag_i == FOR_UNIFORM) ? uniform_key_i : sample_key_i;
-    assign position_o = (asked_tag_i == FOR_TAG) ? tag_position_i : (asked_tag_i == FOR_SEEDS) ? seeds_position_i
+    assign position_o = (asked_tag_i == FOR_TAG) ? tag_position_i
+        : (asked_tag_i == FOR_SEEDS) ? seeds_position_i
         : (asked_tag_i == FOR_UNIFORM) ? {32'd0, uniform_prime, label(asked_tag_i), 20'd0, uniform_asked_i}
         : {32'd0, sample_component, label(asked_tag_i), 22'd0, sample_asked_i};
 

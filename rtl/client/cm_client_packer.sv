@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs pairs of residues into 32-bit words without gaps, low bits first. A residue takes as many bits as q has.
+// Packs pairs of residues into 32-bit words without gaps, low bits first. Each residue takes as many bits as
+// q has. A pair enters with pair_i while ready_o, and its first word can leave in the next cycle, with
+// valid_o and take_i.
 `default_nettype none
 module cm_client_packer #(
     parameter integer WIDTH = 27
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire [4:0]         bits_i, // 17 or more, so that a pair is more than a word
+    input  wire [4:0]         bits_i, // width of q, at least 17, so that a pair is longer than a word
     input  wire               pair_i,
     output wire               ready_o,
     input  wire [2*WIDTH-1:0] pair_data_i,
     output wire               valid_o,
-    input  wire               take_i, // while valid_o
+    input  wire               take_i, // takes word_o; only while valid_o
     output wire [31:0]        word_o
 );
     `include "cm_refuse.svh"
@@ -30,12 +32,13 @@ module cm_client_packer #(
     assign ready_o = rest_filled < 7'd32;
 
     wire                taken = pair_i && ready_o;
-    localparam [4:0] LEAST = 5'd17; // bits
+    localparam [4:0] LEAST = 5'd17; // smallest width of q
     localparam integer MORE = $clog2(WIDTH - 15);
     wire [3:0]          more = bits_i[3:0] - LEAST[3:0];
     wire [2*WIDTH-1:0]  second = {{WIDTH{1'b0}}, pair_data_i[2*WIDTH-1:WIDTH]} << more[MORE-1:0];
     wire [2*WIDTH-1:0]  pair = {{WIDTH{1'b0}}, pair_data_i[WIDTH-1:0]} | (second << LEAST);
-    wire [HELD-1:0]     added = {32'd0, pair} << {rest_filled[4:1], 1'b0}; // two residues have an even number of bits
+    // Two residues have an even number of bits.
+    wire [HELD-1:0]     added = {32'd0, pair} << {rest_filled[4:1], 1'b0};
 
     always_ff @(posedge clk_i) begin
         held <= rest | (taken ? added : {HELD{1'b0}});

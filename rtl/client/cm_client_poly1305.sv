@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The polynomial of Poly1305 (RFC 8439, without the addition at its end) over whole blocks of 16 bytes: h = (h + b +
-// 2^128) r modulo 2^130 - 5. A block takes 128 / DIGIT + 5 cycles, four of them for its words. Time depends on the
-// number of blocks alone.
+// The polynomial of Poly1305 (RFC 8439, without the addition at its end) over whole blocks of 16 bytes: h =
+// (h + b + 2^128) r modulo 2^130 - 5. A block takes 128 / DIGIT + 5 cycles, four of them for its words. Time
+// depends on the number of blocks alone.
 //
-// Words are added to h as they arrive; h rotates by a word with each. The multiplier takes r in digits of DIGIT bits,
-// the highest first. What reaches 2^130 is added again at the bottom, five times, because 2^130 = 5.
+// Words are added to h as they arrive; h rotates by a word with each. The multiplier takes r in digits of
+// DIGIT bits, the highest first. What reaches 2^130 is added again at the bottom, five times, because 2^130 =
+// 5.
 `default_nettype none
 module cm_client_poly1305 #(
     parameter integer DIGIT = 4 // 4, 8, 16 or 32
 ) (
     input  wire         clk_i,
     input  wire         rst_i,
-    input  wire         start_i,  // h = 0; before the first word
-    input  wire [127:0] r_i,      // clamped
+    input  wire         start_i,  // clears h, before the first word
+    input  wire [127:0] r_i,      // r, already clamped
     output wire         ready_o,
-    input  wire         absorb_i, // while ready_o
+    input  wire         absorb_i, // takes a word; only while ready_o
     input  wire [31:0]  word_i,
-    input  wire         finish_i, // held behind the last word
-    output wire         done_o,   // then: h modulo 2^130 - 5, and 2^128
+    input  wire         finish_i, // asks for the result; hold it after the last word
+    output wire         done_o,   // hash_o is h modulo 2^130 - 5, and then modulo 2^128.
     output wire [127:0] hash_o
 );
     `include "cm_refuse.svh"
@@ -27,18 +28,18 @@ module cm_client_poly1305 #(
     endgenerate
     localparam integer DIGITS = 128 / DIGIT;
     localparam integer COUNT = $clog2(DIGITS);
-    localparam integer SUM = 132 + DIGIT; // h times a digit is below 2^(131 + DIGIT)
+    localparam integer SUM = 132 + DIGIT; // h times a digit is below 2^(131 + DIGIT).
     localparam [COUNT-1:0] LAST_DIGIT = {COUNT{1'b1}};
     localparam [2:0] BLOCK = 3'd0, MULTIPLY = 3'd1, FOLD = 3'd2, FOLD_AGAIN = 3'd3, TEST = 3'd4, DONE = 3'd5;
 
     reg  [2:0]       state;
-    reg  [1:0]       words; // of the block
-    reg              carry; // of the last
-    reg  [COUNT-1:0] digit; // the number of those done
+    reg  [1:0]       words; // words of the block that were added
+    reg              carry; // carry of the last word added
+    reg  [COUNT-1:0] digit; // number of digits multiplied
     reg  [130:0]     h;
     reg  [SUM-1:0]   sum;
     wire [32:0]      added = {1'b0, h[31:0]} + {1'b0, word_i} + {32'd0, carry};
-    wire [2:0]       top = h[130:128] + 3'd1 + {2'd0, added[32]}; // with the block's 2^128
+    wire [2:0]       top = h[130:128] + 3'd1 + {2'd0, added[32]}; // also adds the 2^128 of each block
 
     // sum 2^DIGIT + h times a digit or, without a shift, sum + 0; modulo 2^130 - 5 but not below.
     wire             shifts = state == MULTIPLY;
@@ -46,7 +47,7 @@ module cm_client_poly1305 #(
     wire [129:0]     below = shifts ? {sum[129-DIGIT:0], {DIGIT{1'b0}}} : sum[129:0];
     wire [2*DIGIT+1:0] above = shifts ? sum[SUM-1:130-DIGIT]
         : (state == TEST) ? {{(2 * DIGIT + 1){1'b0}}, 1'b1} : {{DIGIT{1'b0}}, sum[SUM-1:130]};
-    // By rows, which counters take three at a time: a multiplier would be larger.
+    // The product is a sum of rows, three at a time in carry-save adders: a multiplier would be larger.
     wire [SUM-1:0]   ones [0:DIGIT], twos [0:DIGIT];
     assign ones[0] = {{(SUM - 130){1'b0}}, below};
     assign twos[0] = {{(SUM - 2 * DIGIT - 5){1'b0}}, {1'b0, above, 2'b00} + {3'b000, above}};
@@ -63,7 +64,7 @@ module cm_client_poly1305 #(
 
     assign ready_o = state == BLOCK;
     assign done_o = state == DONE;
-    assign hash_o = sum[130] ? sum[127:0] : h[127:0]; // the sum is 5 more than h
+    assign hash_o = sum[130] ? sum[127:0] : h[127:0]; // The sum is h plus 5.
 
     always_ff @(posedge clk_i) begin
         if (state != BLOCK && !done_o) sum <= result;

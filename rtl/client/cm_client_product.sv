@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of two signed numbers, or minus it, modulo 2^WIDTH. For standard cells as rows of Booth's recoding, radix
-// 4, in one tree: a tool's own has a row more, and does not know that the minus may come with the digits.
+// Multiplies two signed numbers, or gives minus their product, modulo 2^WIDTH. For standard cells it adds
+// rows of Booth's recoding, radix 4, in one tree: what a tool would build has one row more and does not know
+// that the minus may come with the digits. The module is combinational.
 //
-// A digit of b is -2, -1, 0, 1 or 2. The row of a negative one is that of its magnitude with every bit inverted, and
-// one more. A row's sign counts minus its place, which is its inverse there and minus one: the ones and the minus ones
-// of all rows are one more row, for they are at other places.
+// A digit of b is -2, -1, 0, 1 or 2. The row of a negative one is that of its magnitude with every bit
+// inverted, and one more. A row's sign counts minus its place, which is its inverse there and minus one: the
+// ones and the minus ones of all rows are one more row, for they are at other places.
 `default_nettype none
 module cm_client_product #(
     parameter integer A_WIDTH = 33,
     parameter integer B_WIDTH = 18, // even
     parameter integer WIDTH = 51,
-    parameter integer SILICON = 0   // 1: for standard cells, else for multipliers of an FPGA
+    parameter integer SILICON = 0   // 1: for standard cells; 0: for the multipliers of an FPGA
 ) (
     input  wire [A_WIDTH-1:0] a_i,
     input  wire [B_WIDTH-1:0] b_i,
@@ -21,7 +22,7 @@ module cm_client_product #(
     localparam integer DIGITS = B_WIDTH / 2;
     generate
         `CM_REFUSE(g_bad_width, B_WIDTH % 2 != 0 || B_WIDTH > A_WIDTH || A_WIDTH > WIDTH,
-                   "cm_client_product: B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH.")
+            "cm_client_product: B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH.")
     endgenerate
 
     function automatic [WIDTH-1:0] minus_ones();

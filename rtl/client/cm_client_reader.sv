@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md). Every field and the
-// CRC must be as expected. A seed may come in the place of component 1; its frame says so, and names the XOF that
-// expands it. The counter is the first frame's or, with tags, the expected one. After the first fault, the rest is not
-// read.
+// Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md). Every field
+// and the CRC must be as expected. A seed may come instead of component 1; its frame says so and names the
+// XOF that expands it. The counter is the first frame's or, with tags, the expected one. After the first
+// fault, nothing more is read.
+//
+// Words enter with valid_i and ready_o, at most one a cycle. Words of residues are passed on in the same
+// cycle, with payload_valid_o and payload_ready_i. With tags, words wait for the hash.
 `default_nettype none
 module cm_client_reader #(
     parameter integer LOG2_N = 12,
@@ -10,17 +13,17 @@ module cm_client_reader #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   enabled_i, // a set is expected
+    input  wire                   enabled_i, // A ciphertext is expected.
     input  wire [31:0]            params_i,
     input  wire [63:0]            key_id_i,
     input  wire [63:0]            scale_i,
     input  wire [7:0]             scheme_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    input  wire [4:0]             bits_i,    // of the prime that prime_o names
+    input  wire [4:0]             bits_i,    // width of the prime with number prime_o
     output reg  [LOG2_PRIMES-1:0] prime_o,
-    // Frames of version 2.
+    // Expected fields of frames of version 2, and the hash of their tags.
     input  wire                   tagged_i,
-    input  wire [63:0]            counter_i, // expected
+    input  wire [63:0]            counter_i, // the expected counter
     input  wire [159:0]           fields_i,
     output wire                   hash_start_o,
     input  wire                   hash_ready_i,
@@ -28,19 +31,20 @@ module cm_client_reader #(
     output wire                   hash_finish_o,
     input  wire                   tag_known_i,
     input  wire [63:0]            tag_i,
-    // Words in.
+    // Words of frames.
     input  wire                   valid_i,
     output wire                   ready_o,
     input  wire [31:0]            word_i,
     // Words of residues.
     output wire                   payload_valid_o,
     input  wire                   payload_ready_i,
-    output reg                    known_o,   // the set has begun: seeded_o is its own, and its seed has been read
+    // The ciphertext has begun, seeded_o is valid, and its seed has been read.
+    output reg                    known_o,
     output reg                    seeded_o,
-    output reg                    shake_o,   // by SHAKE256, not by ChaCha20
-    output wire                   seed_read_o, // two words of the seed are in seed_o
+    output reg                    shake_o,   // The seed is expanded by SHAKE256 instead of ChaCha20.
+    output wire                   seed_read_o, // seed_o has two words of the seed.
     output wire [63:0]            seed_o,
-    output reg                    set_done_o, // with the last word of a set
+    output reg                    set_done_o, // high for a cycle after the last word of a ciphertext
     output reg                    fault_o
 );
     `include "cm_refuse.svh"
@@ -50,7 +54,12 @@ module cm_client_reader #(
                    "cm_client_reader: LOG2_PRIMES must be from 1 to 7.")
     endgenerate
     `include "cm_client_crc.svh"
-    localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, TAG = 2'd2, CHECK = 2'd3;
+    typedef enum logic [1:0] {
+        HEADER = 2'd0,
+        PAYLOAD = 2'd1,
+        TAG = 2'd2,
+        CHECK = 2'd3
+    } state_t;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
     localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1;
     localparam [7:0] SHAKE256 = 8'd2, CHACHA20 = 8'd3;
@@ -58,14 +67,14 @@ module cm_client_reader #(
     localparam [COUNT_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
     localparam [3:0] AT_PLACE = 4'd9;
 
-    reg [1:0]            state;
+    state_t              state;
     reg [3:0]            at;
     reg [COUNT_BITS-1:0] left;
     reg [31:0]           crc;
     reg [63:0]           counter;
     reg                  component;
     reg                  in_seed;
-    reg [31:0]           seed_low; // of two words
+    reg [31:0]           seed_low; // first of two words of the seed
 
     wire [COUNT_BITS-1:0] residue_words = {{(COUNT_BITS - 5){1'b0}}, bits_i} << (LOG2_N - 5);
     wire [COUNT_BITS-1:0] words = !in_seed ? residue_words : shake_o ? SHAKE_SEED_WORDS : SEED_WORDS;
@@ -91,13 +100,14 @@ module cm_client_reader #(
     wire taken = valid_i && ready_o;
     assign seed_read_o = taken && state == PAYLOAD && in_seed && left[0];
     assign seed_o = {word_i, seed_low};
-    // Not by taken: nothing in a header waits for the payload, and the path from there is long.
+    // This does not use taken: nothing in a header waits for the payload, and the path from there is long.
     assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !(valid_i && open));
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
-    // Not before its last word: half of a tag must not be found on its own.
+    // The tag is compared at its last word, so that half of a tag cannot be found separately.
     reg  forged;
-    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
+    wire wrong = taken
+        && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
 
     always_ff @(posedge clk_i) begin

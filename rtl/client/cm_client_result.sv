@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoded number x 2^-(s + 1), |x| <= 2^29, as binary32 or as a multiple of 2^exponent: the nearest one, halves away
-// from zero (docs/encoding.md, section 8). One a cycle, with a latency of four.
+// Converts a decoded number x 2^-(s + 1), |x| <= 2^29, to binary32 or to a multiple of 2^exponent: the
+// nearest one, with halves away from zero (docs/encoding.md, section 8). One number a cycle can enter, and
+// results follow four cycles later, counting only cycles with enable_i.
 `default_nettype none
 module cm_client_result (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               enable_i,     // else nothing moves
+    input  wire               enable_i,     // Nothing moves without it.
     input  wire               float_i,
-    input  wire signed [9:0]  exponent_i,   // an integer counts as itself times 2^exponent
+    input  wire signed [9:0]  exponent_i,   // Integers count multiples of 2^exponent.
     input  wire [5:0]         scale_log2_i, // s
     input  wire               valid_i,
     input  wire               negate_i,
     input  wire signed [31:0] x_i,
     output reg                valid_o,
-    output reg                wrong_o,      // with valid_o: an integer of at least 2^31 in magnitude
+    output reg                wrong_o,      // The integer would be at least 2^31 in magnitude; with valid_o.
     output reg  [31:0]        result_o
 );
-    // Stage 1.
+    // Stage 1: the magnitude.
     reg                valid1, negative1;
     reg  [29:0]        magnitude1;
     wire [31:0]        magnitude = x_i[31] ? 32'd0 - x_i : x_i;
-    // Stage 2: shifted to the left as far as it goes.
+    // Stage 2: the magnitude, shifted left as far as it goes.
     wire [29:0]        step16 = (magnitude1[29:14] == 16'd0) ? {magnitude1[13:0], 16'd0} : magnitude1;
     wire [29:0]        step8 = (step16[29:22] == 8'd0) ? {step16[21:0], 8'd0} : step16;
     wire [29:0]        step4 = (step8[29:26] == 4'd0) ? {step8[25:0], 4'd0} : step8;
@@ -34,7 +35,7 @@ module cm_client_result (
     wire               none = !magnitude2[29];
     reg                valid3, negative3, wrong3;
     reg  [31:0]        twice3;
-    reg  [7:0]         exponent3; // of a float, less 1, for the leading bit is added to it
+    reg  [7:0]         exponent3; // exponent of a float, less 1, for the leading bit is added to it
     // Stage 4.
     wire [32:0]        sum = {1'b0, twice3} + 33'd1;
     always_ff @(posedge clk_i) begin
@@ -45,7 +46,8 @@ module cm_client_result (
             valid2 <= valid1;
             negative2 <= negative1;
             magnitude2 <= step1;
-            zeros2 <= {magnitude1[29:14] == 16'd0, step16[29:22] == 8'd0, step8[29:26] == 4'd0, step4[29:28] == 2'd0,
+            zeros2 <= {magnitude1[29:14] == 16'd0, step16[29:22] == 8'd0, step8[29:26] == 4'd0,
+                step4[29:28] == 2'd0,
                        !step2[29]};
             valid3 <= valid2;
             negative3 <= negative2 && !none;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// C(t) and S(t) of docs/encoding.md, section 3, at 31 bits, for any angle t in units of pi / n, four steps later. At the
-// multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact. The table has the first eighth of a
-// turn, as coarse angles a and fine ones b:
-//     cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b.
+// Gives C(t) and S(t) of docs/encoding.md, section 3, at 31 bits, for any angle t in units of pi / n, four
+// steps later. At the multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact. The
+// table has the first eighth of a turn, and its mirror image is the second. An angle there is the sum of a
+// coarse angle a and a fine angle b:
+//
+// cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b
+// sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b
+// cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin
+// b.
 // Its mirror image is the second.
 `default_nettype none
 module cm_client_roots #(
@@ -10,9 +15,10 @@ module cm_client_roots #(
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               enable_i, // a step ends, else nothing moves
+    input  wire               enable_i, // A step ends; nothing moves without it.
     input  wire [LOG2_N:0]    angle_i,
-    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps ago.
+    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps
+    // ago.
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
@@ -21,21 +27,22 @@ module cm_client_roots #(
     output reg  signed [32:0] cosine_o,
     output reg  signed [32:0] sine_o
 );
-    localparam integer BITS = LOG2_N - 2;  // of an angle in an eighth of a turn
-    localparam integer UNIT = 13 - LOG2_N; // log2 of pi / n, in the table's angles
-    // Stage 1: the angle.
+    localparam integer BITS = LOG2_N - 2;  // width of an angle in an eighth of a turn
+    localparam integer UNIT = 13 - LOG2_N; // log2 of pi / n in units of the table's angles
+    // Stage 1 holds the angle.
     reg  [LOG2_N:0]   angle;
-    wire [LOG2_N-2:0] inner = angle[LOG2_N-2:0]; // its quarter turn
+    wire [LOG2_N-2:0] inner = angle[LOG2_N-2:0]; // angle in its quarter turn
     wire [LOG2_N-2:0] mirrored = {(LOG2_N - 1){1'b0}} - inner;
-    wire              beyond = angle[LOG2_N-2] && angle[LOG2_N-3:0] != {BITS{1'b0}}; // an eighth
-    // Stages 2 and 3: where it is.
-    reg  [BITS-1:0]   place2, place3; // 0 is the whole eighth, if the root is not exact
+    // The angle is beyond an eighth of a turn.
+    wire              beyond = angle[LOG2_N-2] && angle[LOG2_N-3:0] != {BITS{1'b0}};
+    // Stages 2 and 3 hold its place in the eighth.
+    reg  [BITS-1:0]   place2, place3; // place in the eighth; 0 is the whole eighth, unless the root is exact
     reg               exact2, swapped2, exact3, swapped3;
     reg  [1:0]        quarter2, quarter3;
-    wire [10:0]       whole2 = {{UNIT{1'b0}}, place2} << UNIT; // in the table's angles
+    wire [10:0]       whole2 = {{UNIT{1'b0}}, place2} << UNIT; // place in units of the table's angles
     reg  [6:0]        coarse;
     reg  [4:0]        fine;
-    reg               back; // the fine angle is negative
+    reg               back; // The fine angle is negative.
     wire [35:0]       coarse_cosine, coarse_sine;
     wire [26:0]       fine_sine;
     wire [16:0]       versed;
@@ -47,7 +54,7 @@ module cm_client_roots #(
     assign coordinates_o = {1'b0, coarse_sine[35:4], 1'b0, coarse_cosine[35:4]};
     assign first_digits_o = {2{fine_sine}};
     assign second_digits_o = {2{1'b0, versed}};
-    // Stage 4, from products of the same place.
+    // Stage 4 adds products of the same place.
     wire [35:0]       cosine_by_sine = {5'd0, wide_i[60:30]};
     wire [35:0]       sine_by_sine = {5'd0, wide_i[124:94]};
     wire [35:0]       less_cosine = coarse_cosine - {13'd0, second_i[50:28]};
@@ -58,7 +65,7 @@ module cm_client_roots #(
     wire [32:0]       far = exact3 ? 33'd0 : {sum_sine[35:4], missing[1]};
     wire [32:0]       cosine = swapped3 ? far : near;
     wire [32:0]       sine = swapped3 ? near : far;
-    // A number and what is missing in it, or the opposite of their sum.
+    // Adds a number and the bit missing in it, or negates their sum.
     function automatic [32:0] completed(input [32:0] number, input negative);
         completed = ({1'b0, number[32:1]} ^ {33{negative}}) + {32'd0, number[0] ^ negative};
     endfunction
@@ -67,7 +74,7 @@ module cm_client_roots #(
             angle <= angle_i;
             place2 <= beyond ? mirrored[BITS-1:0] : inner[BITS-1:0];
             exact2 <= inner == {(LOG2_N - 1){1'b0}};
-            // A quarter turn further, the sine is the cosine.
+            // In the next quarter turn the sine is the cosine.
             swapped2 <= beyond ^ angle[LOG2_N-1];
             quarter2 <= angle[LOG2_N:LOG2_N-1];
             place3 <= place2;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact product (x + i y) (c + i s), in three cycles: x c and - y s in the first, x s and y c in the last. A part
-// comes as its sum with another number, all in one tree.
+// Gives the exact product (x + i y) (c + i s) in three cycles, a step: x c and - y s are multiplied in the
+// first cycle, x s and y c in the last, and each product is there a cycle later. sum_o is a part of the
+// product plus another number, all in one tree.
 `default_nettype none
 module cm_client_rotate (
-    input  wire               first_i,  // cycle of the step
+    input  wire               first_i,  // first cycle of the step
     input  wire               last_i,
-    input  wire signed [32:0] x_i,      // all four for a step
+    input  wire signed [32:0] x_i,      // x, y, c and s stay for a step.
     input  wire signed [32:0] y_i,
-    input  wire signed [32:0] cosine_i, // at most 2^31 in magnitude, as the sine is
+    input  wire signed [32:0] cosine_i, // at most 2^31 in magnitude, as is the sine
     input  wire signed [32:0] sine_i,
-    output wire [65:0]        coordinates_o, // for cm_client_products, two digits of a root
+    output wire [65:0]        coordinates_o, // operands for cm_client_products: two digits of a root
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
     output wire               minus_o,
-    input  wire [127:0]       wide_i,        // a cycle later
+    input  wire [127:0]       wide_i,        // their products, a cycle later
     input  wire [101:0]       second_i,
     input  wire signed [67:0] plus_i,
-    output wire signed [67:0] sum_o          // and the real part, or the imaginary one
+    output wire signed [67:0] sum_o          // plus_i and the real part, or plus_i and the imaginary one
 );
     localparam integer DIGIT = 27;
     wire [32:0] by_x = last_i ? sine_i : cosine_i;

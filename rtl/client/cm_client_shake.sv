@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform residues as Microsoft SEAL draws them (docs/wire-format.md): the words of 64 bits of SHAKE256(seed || c), 512
-// of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the first unused word
-// behind those of all primes.
+// Uniform residues as Microsoft SEAL draws them (docs/wire-format.md): the words of 64 bits of SHAKE256(seed
+// || c), 512 of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the
+// first unused word behind those of all primes.
 //
-// The words leave from the sponge's state, one every six cycles, and the next permutation begins with the last of them:
-// 17 words in 120 cycles. For a replacement, which one of 2^37 words needs, it makes that block, and then its own again
-// up to where it was. Seed and primes are public.
+// The words leave from the sponge's state, one every six cycles, and the next permutation begins with the
+// last of them: 17 words in 120 cycles. For a replacement, which one of 2^37 words needs, it makes that
+// block, and then its own again up to where it was. Seed and primes are public.
 `default_nettype none
 module cm_client_shake #(
-    parameter integer WIDTH = 27, // bits of the widest q; it has 22 or more
+    parameter integer WIDTH = 27, // width of the widest q, which has at least 22 bits
     parameter integer LOG2_N = 12,
     parameter integer LOG2_PRIMES = 2,
-    parameter integer ONE_BITS = 0 // q is 1 modulo 2 to the power of this, unless 0
+    parameter integer ONE_BITS = 0 // q is 1 modulo 2^ONE_BITS, unless it is 0.
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   run_i,     // residues of a ciphertext are wanted; falls once they are there
+    input  wire                   run_i, // Residues of a ciphertext are wanted; falls once they are there.
     input  wire [511:0]           seed_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    output reg  [LOG2_PRIMES-1:0] prime_o,   // whose residues are made
+    output reg  [LOG2_PRIMES-1:0] prime_o,   // number of the prime whose residues are made
     input  wire [WIDTH-1:0]       q_i,       // that prime
-    input  wire                   room_i,    // for five pairs
+    input  wire                   room_i,    // There is room for five pairs.
     output wire                   pair_o,    // two residues, which must be taken
     output wire [2*WIDTH-1:0]     pair_data_o
 );
@@ -33,19 +33,20 @@ module cm_client_shake #(
                    "cm_client_shake: LOG2_PRIMES must be from 1 to 7.")
     endgenerate
     localparam integer BLOCK_BITS = LOG2_N - 9 + LOG2_PRIMES + 1;
-    localparam [4:0] LAST_LANE = 5'd16, LAST_SQUEEZE = 5'd30, LAST_LANE_OF_LAST = 5'd1; // 30 times 17, and 2, are 512
+    // 17 words of 30 squeezes and 2 more are 512 words.
+    localparam [4:0] LAST_LANE = 5'd16, LAST_SQUEEZE = 5'd30, LAST_LANE_OF_LAST = 5'd1;
     localparam integer PLACE = BLOCK_BITS + 10; // {block, squeeze, lane}
 
-    // --- the sponge: one squeeze after another, from any on ---------------------------------------------------------
+    // --- the sponge: one squeeze after another, from any on ------------------------------------------------
 
-    reg  [PLACE-1:0]      place;     // of the next word
+    reg  [PLACE-1:0]      place;     // place of the next word
     wire [BLOCK_BITS-1:0] block = place[PLACE-1:10];
     wire [4:0]            squeeze = place[9:5];
     wire [4:0]            lane = place[4:0];
     reg  [4:0]            made;      // squeezes of the block in the core, less one
-    reg                   loads;     // the block has not begun
-    reg                   begins;    // nor has its first permutation
-    reg                   cleared;   // a reset: the seed is zeros
+    reg                   loads;     // The block has not begun.
+    reg                   begins;    // Its first permutation has not begun.
+    reg                   cleared;   // A reset came: the seed is zeros.
     wire                  seeks;
     wire [PLACE-1:0]      sought;
     wire                  core_ready;
@@ -53,15 +54,16 @@ module cm_client_shake #(
     wire                  squeezed = !loads && !begins && core_ready;
     wire                  whole = squeezed && made == squeeze;
     wire                  block_ends = squeeze == LAST_SQUEEZE;
-    wire                  drops;     // the next word
+    wire                  drops;     // The next word is not used.
     wire                  moves = drops && lane == (block_ends ? LAST_LANE_OF_LAST : LAST_LANE) && !seeks;
     wire [63:0]           word = core_state[64*lane +: 64];
     wire [1599:0]         absorbed = {
         512'd0, 64'h8000000000000000, 384'd0, 64'h1F, {(64 - BLOCK_BITS){1'b0}}, block, seed_i
     };
     cm_keccak u_keccak (
-        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed), .ready_o(core_ready),
-        .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)), .state_o(core_state)
+        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed),
+        .ready_o(core_ready), .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)),
+        .state_o(core_state)
     );
     always_ff @(posedge clk_i) begin
         loads <= 1'b0;
@@ -87,20 +89,31 @@ module cm_client_shake #(
         end
     end
 
-    // --- its words --------------------------------------------------------------------------------------------------
+    // --- its words -----------------------------------------------------------------------------------------
 
-    localparam [2:0] IDLE = 3'd0, LIMIT = 3'd1, WAIT = 3'd2, WORDS = 3'd3, REPLACES = 3'd4, DRAINS = 3'd5, DONE = 3'd6;
-    reg  [2:0]            state;
-    reg                   skips;       // a word that was replaced
-    reg  [PLACE-1:0]      stays;       // the place to come back to: that word's
-    reg  [9:0]            replacement; // the next: {squeeze, lane} of the block behind all primes'
-    reg  [LOG2_N:0]       issued;      // words of the prime
+    typedef enum logic [2:0] {
+        IDLE = 3'd0,
+        LIMIT = 3'd1,
+        WAIT = 3'd2,
+        WORDS = 3'd3,
+        REPLACES = 3'd4,
+        DRAINS = 3'd5,
+        DONE = 3'd6
+    } state_t;
+    state_t               state;
+    reg                   skips;       // A word that was replaced is skipped.
+    reg  [PLACE-1:0]      stays;       // place of that word, to come back to
+    // {squeeze, lane} of the next replacement in the block behind all primes'.
+    reg  [9:0]            replacement;
+    reg  [LOG2_N:0]       issued;      // words of the prime that were issued
     reg  [WIDTH:0]        uneven;      // a word is rejected if its complement is at most this: 2^64 mod q
     wire                  divider_ready, dividing, arrives;
     wire [WIDTH-1:0]      residue;
-    wire [BLOCK_BITS-1:0] behind = ({{(BLOCK_BITS - LOG2_PRIMES){1'b0}}, last_prime_i} + 1'b1) << (LOG2_N - 9);
+    wire [BLOCK_BITS-1:0] behind =
+        ({{(BLOCK_BITS - LOG2_PRIMES){1'b0}}, last_prime_i} + 1'b1) << (LOG2_N - 9);
     wire [63:0]           missing = ~word;
-    wire                  rejected = missing[63:WIDTH+1] == {(63 - WIDTH){1'b0}} && missing[WIDTH:0] <= uneven;
+    wire                  rejected = missing[63:WIDTH+1] == {(63 - WIDTH){1'b0}}
+        && missing[WIDTH:0] <= uneven;
     wire                  reads = (state == WORDS || state == REPLACES) && whole && !issued[LOG2_N];
     wire                  offered = reads && !skips && room_i && divider_ready;
     wire                  issues = offered && !rejected;
@@ -120,7 +133,7 @@ module cm_client_shake #(
         .x_i(limits ? {64{1'b1}} : word), .q_i(q), .busy_o(dividing), .valid_o(arrives), .residue_o(residue)
     );
 
-    reg             waits; // a residue for its partner
+    reg             waits; // A residue waits for its partner.
     reg [WIDTH-1:0] waiting;
     assign pair_o = arrives && state != WAIT && waits;
     assign pair_data_o = {residue, waiting};

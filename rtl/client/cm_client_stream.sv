@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChaCha20 key streams for several users. Two cores take the requested blocks in turn. 64 bits leave in a cycle, in
-// the order of requests, each with the tag that its user gave. At full load a block takes 10.5 cycles.
+// Makes ChaCha20 key streams for several users. Two cores take the requested blocks in turn. A request is
+// accepted with request_i and ready_o. 64 bits leave in a cycle, with valid_o and take_i, in the order of
+// requests, each with the tag that its user gave. A block takes 21 cycles in a core; at full load one leaves
+// every 10.5 cycles.
 //
 // The state with which a block began is not kept: its user still has key and position when its words leave.
 `default_nettype none
 module cm_client_stream #(
-    parameter integer TAG = 4 // bits
+    parameter integer TAG = 4 // width of a tag
 ) (
     input  wire           clk_i,
     input  wire           rst_i,
-    // A block that is asked for.
+    // Requests of blocks.
     input  wire           request_i,
     output wire           ready_o,
     input  wire [255:0]   key_i,
     input  wire [127:0]   position_i, // the block counter, and the nonce above it
     input  wire [TAG-1:0] tag_i,
-    // Two words of what a block began with, for the sums that leave next: of whose block, and which.
+    // Two words of the state with which a block began, for the sums that leave next: the tag of the block,
+    // and the number of the words.
     output wire [TAG-1:0] origin_tag_o,
     output wire [2:0]     origin_at_o,
     input  wire [63:0]    origin_i,
-    // Eight words of each block.
+    // The words of blocks, eight pairs each.
     output wire           valid_o,
     input  wire           take_i,
     output wire [63:0]    data_o,
@@ -33,13 +36,13 @@ module cm_client_stream #(
     wire [1:0]    core_ready;
     wire [1:0]    core_valid;
     wire [1023:0] core_mixed;
-    reg           to;   // the core of the next request
-    reg           from; // and of the next block
+    reg           to;   // core of the next request
+    reg           from; // core of the next block that leaves
     reg [TAG-1:0] tags [0:1];
 
     reg [63:0]    sum;   // the two words that leave
-    reg [447:0]   held;  // those behind them, before they are added to
-    reg [3:0]     left; // words of it
+    reg [447:0]   held;  // the words behind them, before they are added to
+    reg [3:0]     left; // number of words left in the block
     reg [TAG-1:0] held_tag;
 
     // The next words are a block's first ones: known before it is known whether a word is taken.

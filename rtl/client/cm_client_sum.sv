@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BFV decryption of a coefficient: its residue x at a prime q adds x w / q, modulo 1 and in units of 2^-32, to its sum
-// over the primes, and the message is the sum times t, rounded, modulo t (docs/encoding.md, section 8). The products
-// are cm_client_products': of x with floor(2^64 w / q), and of the sum with t.
+// Decrypts a coefficient of BFV: its residue x at a prime q adds x w / q, modulo 1 and in units of 2^-32, to
+// its sum over the primes, and the message is the sum times t, rounded, modulo t (docs/encoding.md, section
+// 8). The products are those of cm_client_products: x with floor(2^64 w / q), and the sum with t. sum_o
+// follows x_i by a cycle; a coefficient can enter in every cycle.
 `default_nettype none
 module cm_client_sum #(
     parameter integer WIDTH = 27
@@ -9,10 +10,10 @@ module cm_client_sum #(
     input  wire              clk_i,
     input  wire              rst_i,
     input  wire [WIDTH-1:0]  t_i,
-    input  wire [32:0]       x_i,       // x by the fraction, in units of 2^-33
-    input  wire [31:0]       sum_i,     // so far
-    output reg  [31:0]       sum_o,     // a cycle later
-    input  wire [WIDTH+32:0] product_i, // of sum_o, as a signed number, and t
+    input  wire [32:0]       x_i,       // x times the fraction, in units of 2^-33
+    input  wire [31:0]       sum_i,     // the sum so far
+    output reg  [31:0]       sum_o,     // the new sum, a cycle later
+    input  wire [WIDTH+32:0] product_i, // signed product of sum_o and t
     output wire [WIDTH-1:0]  message_o
 );
     `include "cm_refuse.svh"

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key K, at the
-// position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in all, twice: those of
-// the device, which make tags, and those of the results, which check them.
+// Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key
+// K, at the position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in
+// all, twice: those of the device, which make tags, and those of the results, which check them.
 `default_nettype none
 module cm_client_tags #(
-    parameter integer DIGIT = 8 // cm_client_poly1305
+    parameter integer DIGIT = 8 // as in cm_client_poly1305
 ) (
     input  wire         clk_i,
     input  wire         rst_i,
-    input  wire         keys_stay_i, // with rst_i
+    input  wire         keys_stay_i, // With rst_i: keys stay.
     // Settings.
     input  wire         setting_i,
     input  wire [7:0]   at_i,
     input  wire [31:0]  data_i,
-    output wire [1:0]   there_o,     // every word of a key was entered, in order: {the results', the device's}
+    output wire [1:0]   there_o,     // {results' key, device's key}: every word was entered, in order.
     // The window of the next ciphertext.
     input  wire [63:0]  counter_i,
-    output wire         late_o,      // it does not reach to that counter
+    output wire         late_o,      // The window does not reach to that counter.
     // Fields.
-    input  wire         reads_i,     // of frames that are read; or else made
+    input  wire         reads_i,     // Frames are read instead of made.
     input  wire [63:0]  sent_counter_i,
     input  wire [63:0]  sent_random_i,
-    output wire [63:0]  answer_counter_o, // that frames which are read must have
-    output wire [159:0] fields_o,    // the five words behind version 1's
-    // A frame's words, all of them before the tag; then its tag.
+    output wire [63:0]  answer_counter_o, // counter that frames which are read must have
+    output wire [159:0] fields_o,    // the five words behind the header of version 1
+    // The words of a frame before its tag, and then its tag.
     input  wire         start_i,
     output wire         ready_o,
     input  wire         absorb_i,
@@ -31,7 +31,7 @@ module cm_client_tags #(
     input  wire         finish_i,
     output reg          known_o,
     output reg  [63:0]  tag_o,
-    // A block of key stream.
+    // Requests of blocks of key stream.
     output wire         request_o,
     input  wire         ready_i,
     output wire [255:0] key_o,
@@ -65,13 +65,13 @@ module cm_client_tags #(
         end
     end
 
-    // The device's key, and the results'.
+    // Two keys: the device's and the results'.
     wire [383:0] keys [0:1];
     genvar k;
     generate
         for (k = 0; k < 2; k = k + 1) begin : g_key
             reg [383:0] key;  // K, then r
-            reg [3:0]   next; // of its words
+            reg [3:0]   next; // number of the next word of the key
             integer     i;
             wire [7:0]  number = at_i - ((k == 0) ? MAP_TAG_KEY : MAP_RESULT_KEY);
             assign keys[k] = key;

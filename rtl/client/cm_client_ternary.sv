@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform ternary coefficients: sixteen base-3 digits of each 64 bits, taken as a fraction; a coefficient is its digit
-// less one. Four digits a cycle, with the product by 81 = 64 + 16 + 1; every other cycle gives eight. The time does not
-// depend on them.
+// Samples uniform ternary coefficients: sixteen base-3 digits of each 64 bits, taken as a fraction; a
+// coefficient is its digit less one. It makes four digits a cycle, with the product by 81 = 64 + 16 + 1, and
+// every other cycle eight leave and must be taken. A word is taken every four cycles, with valid_i and
+// ready_o. The time does not depend on data.
 `default_nettype none
 module cm_client_ternary #(
-    parameter integer BITS = 64 // of a word: as many for a proof of them all
+    parameter integer BITS = 64 // width of a word; a proof uses fewer
 ) (
     input  wire        clk_i,
     input  wire        rst_i,
     input  wire        valid_i,
     output wire        ready_o,
     input  wire [BITS-1:0] data_i,
-    output wire        eight_o, // digits, in order, which must be taken
-    output wire [15:0] eight_data_o // each in 2 bits
+    output wire        eight_o, // Eight digits, in order, leave and must be taken.
+    output wire [15:0] eight_data_o // digits of 2 bits
 );
     // The digits of a number below 81, the highest first.
     function automatic [7:0] digits(input [6:0] v);
@@ -28,9 +29,9 @@ module cm_client_ternary #(
         end
     endfunction
 
-    reg  [1:0]      turn; // of the four cycles of a word
+    reg  [1:0]      turn; // number of the cycle of a word, of four
     reg  [BITS-1:0] fraction;
-    reg  [7:0]      four; // digits that wait for the next four
+    reg  [7:0]      four; // four digits that wait for the next four
     wire            runs = turn != 2'd0 || valid_i;
     wire [BITS-1:0] from = (turn != 2'd0) ? fraction : data_i;
     wire [BITS+6:0] product = {1'b0, from, 6'd0} + {3'd0, from, 4'd0} + {7'd0, from};

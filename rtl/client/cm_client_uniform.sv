@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform residues by rejection: the key stream is cut into fields of as many bits as q has, the lowest first, and
-// those that are not below q are skipped. Two fields a cycle; residues leave in pairs.
+// Samples uniform residues by rejection: the key stream is cut into fields of as many bits as q has, the
+// lowest first, and those that are not below q are skipped. Two fields are cut in a cycle. Words enter with
+// valid_i and ready_o; pairs of residues leave two cycles after their last field came, or later, and must be
+// taken.
 //
 // Both the stream and q are public, so that the time of a rejection tells nothing.
 `default_nettype none
 module cm_client_uniform #(
-    parameter integer WIDTH = 27, // bits of the widest q, 22 or more
+    parameter integer WIDTH = 27, // width of the widest q, at least 22
     parameter integer LOG2_N = 12
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               start_i, // a polynomial; drops what is left of the last
+    input  wire               start_i, // starts a polynomial and drops what is left of the last
     input  wire [WIDTH-1:0]   q_i,
-    input  wire [4:0]         bits_i,  // of q
+    input  wire [4:0]         bits_i,  // width of q in bits
     input  wire               valid_i,
     output wire               ready_o,
     input  wire [63:0]        data_i,
-    output wire               pair_o,  // two residues, which must be taken
+    output wire               pair_o,  // Two residues leave and must be taken.
     output wire [2*WIDTH-1:0] pair_data_o,
-    output reg  [LOG2_N:0]    residues_o // of the polynomial that are accepted; after n of them, the rest is dropped
+    // Residues of the polynomial accepted so far; after n of them, the rest is dropped.
+    output reg  [LOG2_N:0]    residues_o
 );
     `include "cm_refuse.svh"
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 31, "cm_client_uniform: WIDTH must be from 22 to 31.")
         `CM_REFUSE(g_bad_log2_n, LOG2_N < 2 || LOG2_N > 16, "cm_client_uniform: LOG2_N must be from 2 to 16.")
     endgenerate
-    // Key stream that has not been cut: what is left of a word, and the one that comes. It is taken when the former is
-    // used up, and every place is even, as two fields are. There is none when the bits change.
+    // Key stream that has not been cut: what is left of a word, and the one that comes. It is taken when the
+    // former is used up, and every place is even, as two fields are. There is none when the bits change.
     reg  [4:0]   bits;
     reg  [63:0]  word;
-    reg          there; // a word
-    reg  [4:0]   at;    // where its rest begins, in two bits
+    reg          there; // A word is there.
+    reg  [4:0]   at;    // place where its rest begins, in units of two bits
     wire [5:0]   next_at = {1'b0, at} + {1'b0, bits};
     wire         past = next_at[5];
     wire         cut = there && (!past || valid_i);
@@ -38,8 +41,8 @@ module cm_client_uniform #(
     wire         taken = valid_i && ready_o;
     wire [127:0] rest = {data_i, word} >> {at, 1'b0};
 
-    // Its fields, and whether they are residues.
-    localparam [4:0] LEAST = 5'd22; // bits
+    // The two fields, and whether they are residues.
+    localparam [4:0] LEAST = 5'd22; // smallest width of q
     localparam integer MORE = $clog2(WIDTH - 20);
     localparam [WIDTH-1:0] LOW = ~({WIDTH{1'b1}} << LEAST);
     wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits) | LOW;
@@ -51,7 +54,7 @@ module cm_client_uniform #(
     wire             first_good = fields && !residues_o[LOG2_N] && first < q_i;
     wire             second_good = fields && !residues_o[LOG2_N] && second < q_i;
 
-    // One that waits for another.
+    // A residue may wait for another one, so that pairs leave.
     reg              waits;
     reg  [WIDTH-1:0] waiting;
     wire [1:0]       good = {1'b0, first_good} + {1'b0, second_good};

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes pairs of residues out of 32-bit words: the inverse of cm_client_packer.
+// Unpacks pairs of residues from 32-bit words: the inverse of cm_client_packer. Words enter with valid_i and
+// ready_o, and pairs leave with pair_o and take_i, the first one in the cycle after its last word.
 `default_nettype none
 module cm_client_unpacker #(
     parameter integer WIDTH = 27
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire [4:0]         bits_i, // 17 or more
+    input  wire [4:0]         bits_i, // width of q, at least 17
     input  wire [WIDTH-1:0]   q_i,
     input  wire               valid_i,
     output wire               ready_o,
     input  wire [31:0]        word_i,
     output wire               pair_o,
-    input  wire               take_i, // while pair_o
+    input  wire               take_i, // takes pair_data_o; only while pair_o
     output wire [2*WIDTH-1:0] pair_data_o,
-    output reg                wrong_o // a residue that left was not below q
+    output reg                wrong_o // A residue that left was not below q.
 );
     `include "cm_refuse.svh"
     generate
@@ -22,8 +23,8 @@ module cm_client_unpacker #(
     endgenerate
     // The last words, the latest highest, of which bits from 2 at on have not left.
     localparam integer WORDS = 3, HELD = 32 * WORDS;
-    localparam [5:0] EMPTY = 6'd48; // 16 WORDS
-    localparam [4:0] LEAST = 5'd17; // bits
+    localparam [5:0] EMPTY = 6'd48; // 16 WORDS, in units of two bits
+    localparam [4:0] LEAST = 5'd17; // smallest width of q
     reg  [HELD-1:0]    held;
     reg  [5:0]         at;
     wire [6:0]         next_at = {1'b0, at} + {2'b00, bits_i};

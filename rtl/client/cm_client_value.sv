@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value as fixed point (docs/encoding.md, section 1, 31 bits): x = round(value 2^(s + 1)), halves away from zero.
-// One a cycle, with a latency of three. It also says whether x is in range.
+// Converts a value to fixed point (docs/encoding.md, section 1, 31 bits): x = round(value 2^(s + 1)), with
+// halves away from zero, and says whether x is in range. One value a cycle can enter, and x follows three
+// cycles later.
 `default_nettype none
 module cm_client_value (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               float_i,      // binary32, else a signed integer times 2^exponent
+    input  wire               float_i, // The value is binary32 instead of a signed integer times 2^exponent.
     input  wire signed [9:0]  exponent_i,
     input  wire [5:0]         scale_log2_i, // s
-    input  wire [5:0]         limit_log2_i, // L, of which 29 at most counts
+    input  wire [5:0]         limit_log2_i, // L; at most 29 counts
     input  wire               valid_i,
     input  wire               negate_i,
     input  wire [31:0]        value_i,
     output reg                valid_o,
-    output reg                wrong_o,      // with valid_o: not finite, or at least 2^(L + 1) in magnitude
+    // The value is not finite, or at least 2^(L + 1) in magnitude; with valid_o.
+    output reg                wrong_o,
     output reg  signed [31:0] x_o
 );
     wire               negative = value_i[31];
@@ -27,7 +29,7 @@ module cm_client_value (
     wire [62:0]        shifted = (right[10:6] != 5'd0) ? 63'd0 : {magnitude1, 31'd0} >> right[5:0];
     reg                valid2, negative2, wrong2;
     reg  [30:0]        twice2;
-    // Stage 3.
+    // Stage 3: x.
     wire [5:0]         limit = (limit_log2_i < 6'd29) ? limit_log2_i : 6'd29;
     wire [31:0]        sum = {1'b0, twice2} + 32'd1;
     wire [30:0]        magnitude = sum[31:1];

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of a wipe, which a fault or a reset starts: for a cycle clears_o, in which registers are cleared, and then
-// wipes_o, with one address after the other, up to the last one of the deepest memory. Zeros are written there.
-// wiping_o is high from the first of these cycles to the last.
+// Sequences a wipe, which a fault or a reset starts: for a cycle clears_o, in which registers are cleared,
+// and then wipes_o, with one address after the other up to the last one of the deepest memory, where zeros
+// are written. wiping_o is high from the first of these cycles to the last. fault_i takes effect in the next
+// cycle, rst_i in the same one.
 `default_nettype none
 module cm_client_wipe #(
     parameter integer BITS = 14,
-    parameter integer COUNT = 6144 // addresses
+    parameter integer COUNT = 6144 // number of addresses
 ) (
     input  wire            clk_i,
     input  wire            rst_i,
-    input  wire            fault_i,   // while wiping it starts nothing, unless there are still keys to clear
-    input  wire            keeps_i,   // with fault_i: keys stay
-    output wire            clears_o,  // registers
-    output wire            wipes_o,   // memories
-    output reg             wipes_keys_o, // theirs too
-    output wire            keys_stay_o, // in either
+    input  wire            fault_i,   // starts a wipe, unless one is under way that clears as much
+    input  wire            keeps_i,   // With fault_i: keys stay.
+    output wire            clears_o,  // Registers are cleared.
+    output wire            wipes_o,   // Memories are cleared.
+    output reg             wipes_keys_o, // Memories of keys are cleared, too.
+    output wire            keys_stay_o, // Keys stay, in registers and in memories.
     output wire            wiping_o,
     output wire [BITS-1:0] address_o
 );

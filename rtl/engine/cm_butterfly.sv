@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both results
-// halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
+// A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both
+// results halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
 //
-// All of them share one adder-subtractor, one multiplier and one delay line as long as the multiplier. Cooley-Tukey
-// sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So a Cooley-Tukey pair
-// must not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after, one of the other kind.
-// Results leave multiply_latency + add_latency after the pair entered. Its twiddle w enters with it, or with
-// Gentleman-Sande add_latency later.
+// All of them share one adder-subtractor, one multiplier and one delay line as long as the multiplier.
+// Cooley-Tukey sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So
+// a Cooley-Tukey pair must not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after,
+// one of the other kind. Results leave multiply_latency + add_latency after the pair entered. Its twiddle w
+// enters with it, or with Gentleman-Sande add_latency later.
 `default_nettype none
 module cm_butterfly #(
     parameter integer WIDTH = 32,
@@ -19,21 +19,21 @@ module cm_butterfly #(
     input  wire [WIDTH-1:0] a_i,
     input  wire [WIDTH-1:0] b_i,
     input  wire [WIDTH-1:0] w_i,
-    // In the cycle in which the pair enters:
+    // Signals of the cycle in which the pair enters:
     input  wire             sande_i,           // Gentleman-Sande
     input  wire             product_i,         // bare product
     input  wire             product_of_a_i,
     // The progress of a Gentleman-Sande pair:
     input  wire             sande_multiply_i,  // add_latency after it entered
     input  wire             sande_halve_i,     // one cycle before its results leave
-    input  wire             sande_leave_i,     // when they leave
+    input  wire             sande_leave_i,     // when its results leave
     output wire [WIDTH-1:0] a_o,
     output wire [WIDTH-1:0] b_o
 );
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
 
-    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // it is 1 modulo 2^(LOG2_N + 1)
+    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // q is 1 modulo 2^(LOG2_N + 1).
     wire [WIDTH-1:0] sum;
     wire [WIDTH-1:0] difference;
     wire [WIDTH:0]   product;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays a word by some cycles. Without reset, so that it may become a shift-register primitive.
+// Delays a word by some cycles. It has no reset, so that it may become a shift-register primitive.
 `default_nettype none
 module cm_delay #(
     parameter integer WIDTH = 32,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant functions that several modules need: how the Montgomery multiplier splits its operands, and in how many
-// cycles each part of the pipeline works. Included inside a module, because not every tool reads packages.
+// Constant functions that several modules need: how the Montgomery multiplier splits its operands, and how
+// many cycles each part of the pipeline takes. Included inside a module, because not every tool reads
+// packages.
 
-// Iterations of the word-level reduction: every NTT-friendly prime is 1 modulo 2^(log2_n + 1), so a word has at most
-// that many bits.
+// Iterations of the word-level reduction: every NTT-friendly prime is 1 modulo 2^(log2_n + 1), so a word has
+// at most that many bits.
 function automatic integer montgomery_words(input integer width, input integer log2_n);
     montgomery_words = (width + log2_n) / (log2_n + 1);
 endfunction
@@ -19,7 +20,8 @@ function automatic integer digits_of(input integer width);
 endfunction
 
 // Parts of (q - 1) / 2^word that one hardware multiplier takes at a time.
-function automatic integer reduction_parts(input integer width, input integer log2_n, input integer multiplier_width);
+function automatic integer reduction_parts(input integer width, input integer log2_n,
+                                           input integer multiplier_width);
     reduction_parts = (width - montgomery_word_bits(width, log2_n) + multiplier_width - 1) / multiplier_width;
 endfunction
 
@@ -28,7 +30,7 @@ function automatic integer wide_product_latency(input integer width, input integ
 endfunction
 
 // Whole products with a reduction in the same cycle, for standard cells: an FPGA has no multipliers for them.
-localparam integer SILICON = 64; // as MULTIPLIER_WIDTH
+localparam integer SILICON = 64; // the MULTIPLIER_WIDTH of standard cells
 
 function automatic integer in_silicon(input integer multiplier_width, input integer deep);
     in_silicon = (deep == 0 && multiplier_width == SILICON) ? 1 : 0;
@@ -39,8 +41,8 @@ function automatic integer reduction_latency(input integer width, input integer 
     reduction_latency = (deep != 0) ? 1 + reduction_parts(width, log2_n, multiplier_width) : 1;
 endfunction
 
-// In a whole product: bits that its first reduction takes, and how many reductions have a cycle. All but the first take
-// log2_n + 1 bits, and a single bit is taken with the product.
+// These two are for a whole product: bits that its first reduction takes, and the number of reductions that
+// have a cycle. All but the first take log2_n + 1 bits, and a single bit is taken with the product.
 function automatic integer first_reduction(input integer width, input integer log2_n);
     first_reduction = montgomery_words(width, log2_n) * montgomery_word_bits(width, log2_n)
         - (montgomery_words(width, log2_n) - 1) * (log2_n + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// a + b and a - b modulo q, for residues a and b below q. One cycle, or two (DEEP).
+// Adds and subtracts two residues below q, modulo q. Results follow the operands by one cycle, or by two with
+// DEEP; a pair can enter in every cycle.
 `default_nettype none
 module cm_modular_add_subtract #(
     parameter integer WIDTH = 32,
@@ -13,7 +14,7 @@ module cm_modular_add_subtract #(
     output reg  [WIDTH-1:0] difference_o
 );
     wire [WIDTH:0] raw_sum = {1'b0, a_i} + {1'b0, b_i};
-    wire [WIDTH:0] raw_difference = {1'b0, a_i} - {1'b0, b_i}; // the top bit is its sign
+    wire [WIDTH:0] raw_difference = {1'b0, a_i} - {1'b0, b_i}; // The top bit is its sign.
 
     wire [WIDTH:0] sum;
     wire [WIDTH:0] difference;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of the word-level Montgomery reduction for a prime q = 1 modulo 2^WORD: t / 2^WORD modulo q.
+// One step of the word-level Montgomery reduction for a prime q = 1 modulo 2^WORD: t / 2^WORD modulo q. It
+// takes reduction_latency() cycles (cm_latency.svh), and a number can enter in every cycle.
 //
 // With l the lowest word of t, t - l q is divisible by 2^WORD, and as q = 1 + 2^WORD h the quotient is
-// floor(t / 2^WORD) - l h: one product and no carry from below. It stays above -q: floor(t / 2^WORD) >= -h for t > -q,
-// and -h - (2^WORD - 1) h = -(q - 1). papers/003, Algorithm 5, adds l' h + carry for l' = -l instead.
+// floor(t / 2^WORD) - l h: one product and no carry from below. It stays above -q: floor(t / 2^WORD) >= -h
+// for t > -q, and -h - (2^WORD - 1) h = -(q - 1). papers/003, Algorithm 5, adds l' h + carry for l' = -l
+// instead.
 `default_nettype none
 module cm_montgomery_reduce #(
     parameter integer INPUT_WIDTH = 65,  // signed
     parameter integer OUTPUT_WIDTH = 54, // signed
     parameter integer WORD = 11,
-    parameter integer FACTOR_WIDTH = 22, // of -h, signed
+    parameter integer FACTOR_WIDTH = 22, // width of -h, signed
     parameter integer PARTS = 1,         // number of parts of -h
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer DEEP = 0

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply for standard cells, but for its correction: a number between -q and q that is a b / R modulo q,
-// in fewer cycles. The product and its first reduction are in one cycle, the others in the cycles behind it, the last
-// without a register.
+// cm_montgomery_multiply for standard cells, except for its correction: it gives a number between -q and q
+// that is a b / R modulo q, in fewer cycles, one product a cycle. The product and its first reduction take
+// one cycle, and each other reduction one of the cycles after it, the last without a register.
 //
-// A reduction takes the lowest bits l of t, at most LOG2_N + 1 of them: with q = 1 + 2^(LOG2_N + 1) h, t - l q is
-// divisible by their power of two, and needs only l h (cm_montgomery_reduce). All but the first take LOG2_N + 1. Where
-// that leaves a single bit to the first, it is none: to an odd product, q is added in the tree of its rows. Together
-// they are at most R (q - 1) + q - a, so what is left after all bits is below q.
+// A reduction takes the lowest bits l of t, at most LOG2_N + 1 of them: with q = 1 + 2^(LOG2_N + 1) h, t - l
+// q is divisible by their power of two, and needs only l h (cm_montgomery_reduce). All but the first take
+// LOG2_N + 1. Where that leaves a single bit to the first, it is none: to an odd product, q is added in the
+// tree of its rows. Together they are at most R (q - 1) + q - a, so what is left after all bits is below q.
 `default_nettype none
 module cm_montgomery_whole #(
-    parameter integer WIDTH = 27,   // of a; it gives R
-    parameter integer Q_WIDTH = 27, // of q and b
+    parameter integer WIDTH = 27,   // width of a, which gives R
+    parameter integer Q_WIDTH = 27, // width of q and b
     parameter integer LOG2_N = 12
 ) (
     input  wire               clk_i,
@@ -27,13 +27,14 @@ module cm_montgomery_whole #(
     localparam integer H_WIDTH = Q_WIDTH - STEP;
     localparam integer PRODUCT_WIDTH = WIDTH + Q_WIDTH;
 
-    // Bits that are taken by the first steps, and signed bits of what is left.
+    // Bits that the first steps take, and the width of the signed number that is left.
     function automatic integer taken(input integer steps);
         taken = (ODD != 0) ? 1 + steps * STEP : (steps == 0) ? 0 : FIRST + (steps - 1) * STEP;
     endfunction
 
     function automatic integer left_width(input integer steps);
-        left_width = (PRODUCT_WIDTH - taken(steps) > Q_WIDTH) ? PRODUCT_WIDTH - taken(steps) + 1 : Q_WIDTH + 1;
+        left_width = (PRODUCT_WIDTH - taken(steps) > Q_WIDTH) ? PRODUCT_WIDTH - taken(steps) + 1
+            : Q_WIDTH + 1;
     endfunction
 
     wire [H_WIDTH-1:0] h = q_i[Q_WIDTH-1:STEP];
@@ -69,7 +70,9 @@ module cm_montgomery_whole #(
                 localparam integer BITS = taken(i) - taken(i - 1);
                 localparam integer STEP_ROWS = BITS / 2 + 3;
                 wire [LEFT*STEP_ROWS-1:0] step_rows;
-                cm_booth_rows #(.A_WIDTH(H_WIDTH + STEP - BITS), .B_WIDTH(BITS), .ROW_WIDTH(LEFT), .NEGATE(1)) u_rows (
+                cm_booth_rows #(
+                    .A_WIDTH(H_WIDTH + STEP - BITS), .B_WIDTH(BITS), .ROW_WIDTH(LEFT), .NEGATE(1)
+                ) u_rows (
                     .a_i({h, {(STEP - BITS){1'b0}}}), .b_i(g_reduce[i-1].t[BITS-1:0]), .rows_o(step_rows)
                 );
                 wire signed [left_width(i-1)-BITS-1:0] high = g_reduce[i-1].t[left_width(i-1)-1:BITS];

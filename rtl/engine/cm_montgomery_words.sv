@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply for FPGAs, but for its correction: a number between -q and q that is a b / R modulo q. The
-// product of digits, then a reduction by one word after another.
+// cm_montgomery_multiply for FPGAs, except for its correction: it gives a number between -q and q that is a b
+// / R modulo q. It multiplies digits and then reduces by one word after another, in multiply_latency() - 1
+// cycles, one product a cycle.
 `default_nettype none
 module cm_montgomery_words #(
-    parameter integer WIDTH = 32,   // of a; it gives R
-    parameter integer Q_WIDTH = 32, // of q and b
+    parameter integer WIDTH = 32,   // width of a, which gives R
+    parameter integer Q_WIDTH = 32, // width of q and b
     parameter integer LOG2_N = 10,
     parameter integer DEEP = 0,
     parameter integer MULTIPLIER_WIDTH = 24
@@ -24,12 +25,13 @@ module cm_montgomery_words #(
     wire [WIDTH-1:0] q = {{(WIDTH - Q_WIDTH){1'b0}}, q_i};
     wire [WIDTH-1:0] b = {{(WIDTH - Q_WIDTH){1'b0}}, b_i};
 
-    // Signed bits of the number after some reductions.
+    // Width of the signed number that is left after some reductions.
     function automatic integer reduced_width(input integer words);
         reduced_width = (2 * WIDTH - words * WORD > WIDTH) ? 2 * WIDTH - words * WORD + 1 : WIDTH + 1;
     endfunction
 
-    // - (q - 1) / 2^WORD, whose lowest bits are 0 for every such prime: so a step's multiplier need not have them.
+    // - (q - 1) / 2^WORD, whose lowest bits are 0 for every such prime: so a step's multiplier need not have
+    // them.
     localparam integer ZEROS = LOG2_N + 1 - WORD;
     reg  [FACTOR_WIDTH-ZEROS-1:0] minus_h_high;
     wire [FACTOR_WIDTH-1:0]       minus_h = {{ZEROS{1'b0}}, minus_h_high} << ZEROS;
@@ -49,7 +51,8 @@ module cm_montgomery_words #(
             end else begin : g_step
                 cm_montgomery_reduce #(
                     .INPUT_WIDTH(reduced_width(i - 1)), .OUTPUT_WIDTH(reduced_width(i)), .WORD(WORD),
-                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .DEEP(DEEP)
+                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
+                    .DEEP(DEEP)
                 ) u_step (
                     .clk_i(clk_i), .minus_h_i(minus_h), .t_i(g_reduce[i-1].t), .t_o(t)
                 );

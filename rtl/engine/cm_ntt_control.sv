@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the engine's work: which row of the banks is read in which cycle, by which operation, and where the
-// result is written LATENCY - 1 cycles later.
+// Sequences the engine's work: which row of the banks is read in which cycle, by which operation, and where
+// the result is written LATENCY - 1 cycles later. A job is taken in a cycle with start_i and without busy_o.
 //
-// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order, of
-// one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short passes leave.
-// Each of its passes reads every row once (a product twice, once for each half of the multipliers' pairs) and writes it
-// back in place. Passes overlap: the next starts while the last results of the previous one are still in the pipeline.
+// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this
+// order, of one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short
+// passes leave. Each of its passes reads every row once (a product twice, once for each half of the
+// multipliers' pairs) and writes it back in place. Passes overlap: the next starts while the last results of
+// the previous one are still in the pipeline.
 //
-// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has its top
-// bit in the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass works on the bit
-// in the half. Then the next bit must get there: from the row by swapping halves between two rows that are read one
-// after the other (cm_swap), from the unit's number by rotating it with the half (fixed wires). So after a forward
-// transform index = {row, unit, half}, and an inverse one restores the original order.
+// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has
+// its top bit in the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass
+// works on the bit in the half. Then the next bit must get there: from the row by swapping halves between two
+// rows that are read one after the other (cm_swap), from the unit's number by rotating it with the half
+// (fixed wires). So after a forward transform index = {row, unit, half}, and an inverse one restores the
+// original order.
 //
-// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of the pass
-// before with bit j moved from its place p in the counter to the lowest place, so a row comes at most 2^p - 1 cycles
-// earlier in its pass than in the one before. A row read in cycle t can be read again from t + LATENCY on. So the start
-// of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles: where a pass is shorter than that, a gap
-// follows it.
+// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of
+// the pass before with bit j moved from its place p in the counter to the lowest place, so a row comes at
+// most 2^p - 1 cycles earlier in its pass than in the one before. A row read in cycle t can be read again
+// from t + LATENCY on. So the start of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles:
+// where a pass is shorter than that, a gap follows it.
 `default_nettype none
 module cm_ntt_control #(
     parameter integer LOG2_N = 10,
     parameter integer LOG2_UNITS = 0,
-    parameter integer LOG2_PAGES = 0,       // two pages, for two products at a time: 1
-    parameter integer INPUT_LATENCY = 1,    // from a memory's output to the butterflies
+    parameter integer LOG2_PAGES = 0,       // 1: two pages, for two products at a time
+    parameter integer INPUT_LATENCY = 1,    // cycles from a memory's output to the butterflies
     parameter integer ADD_LATENCY = 2,
     parameter integer MULTIPLY_LATENCY = 12,
     parameter integer ROW_BITS = LOG2_N - LOG2_UNITS - 1,
@@ -31,19 +33,21 @@ module cm_ntt_control #(
 ) (
     input  wire                           clk_i,
     input  wire                           rst_i,
-    // A job, taken when start_i and not busy_o.
+    // The job.
     input  wire                           start_i,
     input  wire                           forward_i,
     input  wire                           first_done_i, // the forward transform begins with its second stage
-    input  wire [1:0]                     products_i, // none, one, or two: page 0 times operand 1 into page 1 first
-    input  wire                           operand_i,  // of a single product
-    input  wire                           inverse_i,  // of both pages after two products
-    input  wire                           pair_i,     // all of it on both pages, and at most one product of each
-    input  wire                           page_i,     // the page that is the job's page 0; the other one is page 1
+    // None, one, or two; of two, the first is page 0 times operand 1, into page 1.
+    input  wire [1:0]                     products_i,
+    input  wire                           operand_i,  // operand of a single product
+    // Ends with an inverse transform, of both pages after two products.
+    input  wire                           inverse_i,
+    input  wire                           pair_i,     // works on both pages, with at most one product of each
+    input  wire                           page_i, // page that is the job's page 0; the other one is page 1
     output wire                           busy_o,
-    output reg                            done_o,     // with the last cycle in which busy_o is set
-    // A read of the banks, and the address of the twiddle or operand that a multiplier needs together with that read's
-    // row.
+    output reg                            done_o,     // high in the last cycle of busy_o
+    // A read of the banks, and the address of the twiddle or operand that a multiplier needs together with
+    // that read's row.
     output wire                           read_o,
     output wire [LOG2_PAGES+ROW_BITS-1:0] read_address_o,
     output wire [TABLE_BITS-1:0]          table_address_o,
@@ -61,24 +65,24 @@ module cm_ntt_control #(
     output wire                           rotate_left_o,
     output wire                           rotate_right_o
 );
-    localparam integer ENTER = 1 + INPUT_LATENCY; // from the read's cycle to the butterflies
+    localparam integer ENTER = 1 + INPUT_LATENCY; // cycles from the read to the butterflies
     localparam integer LEAVE = ENTER + ADD_LATENCY + MULTIPLY_LATENCY;
     localparam integer WRITE = LEAVE + 1;
     localparam integer LATENCY = WRITE + 1;
-    localparam integer ISSUE = 2; // from the counters to the read: the addresses take this long
+    localparam integer ISSUE = 2; // cycles from the counters to the read, which the addresses take
     localparam integer ROWS = 1 << ROW_BITS;
     localparam integer COUNT_BITS = ROW_BITS + 1;
     localparam integer LAST_STAGE = LOG2_N - 1;
     localparam integer STAGE_BITS = 4;
     localparam integer GAP_BITS = 16;
 
-    // --- gaps -------------------------------------------------------------------------------------------------------
+    // --- gaps ----------------------------------------------------------------------------------------------
 
     function automatic integer at_least_zero(input integer value);
         at_least_zero = (value > 0) ? value : 0;
     endfunction
 
-    // The counter's place of the bit that moves after this pass, or 0.
+    // Gives the counter's place of the bit that moves after this pass, or 0.
     function automatic integer moved_place(input integer inverse, input integer stage);
         integer swap;
         begin
@@ -102,24 +106,31 @@ module cm_ntt_control #(
     localparam [GAP_BITS*LOG2_N-1:0] FORWARD_GAPS_OF_TWO = gaps(0, 2 * ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS = gaps(1, ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS_OF_TWO = gaps(1, 2 * ROWS);
-    // From Cooley-Tukey and products to Gentleman-Sande: the adders are free MULTIPLY_LATENCY later. A product writes
-    // row r 2 r + 1 + LATENCY cycles after its start, and the inverse reads it 2 ROWS and the gap later.
+    // The gap from Cooley-Tukey and products to Gentleman-Sande: the adders are free MULTIPLY_LATENCY later.
+    // A product writes row r 2 r + 1 + LATENCY cycles after its start, and the inverse reads it 2 ROWS and
+    // the gap later.
     localparam integer TURN_GAP = (LATENCY - ROWS > MULTIPLY_LATENCY) ? LATENCY - ROWS : MULTIPLY_LATENCY;
 
     localparam integer DRAIN_GAP = LATENCY + ISSUE;
 
-    // --- passes -----------------------------------------------------------------------------------------------------
+    // --- passes --------------------------------------------------------------------------------------------
 
-    localparam [1:0] IDLE = 2'd0, FORWARD = 2'd1, PRODUCT = 2'd2, INVERSE = 2'd3;
-    reg [1:0]            state;
-    reg [STAGE_BITS-1:0] stage; // of a forward transform, from the top index bit down; of an inverse one, up
+    typedef enum logic [1:0] {
+        IDLE = 2'd0,
+        FORWARD = 2'd1,
+        PRODUCT = 2'd2,
+        INVERSE = 2'd3
+    } state_t;
+    state_t              state;
+    // The stages of a forward transform go from the top index bit down, those of an inverse one up.
+    reg [STAGE_BITS-1:0] stage;
     reg [COUNT_BITS-1:0] count;
     reg [GAP_BITS-1:0]   gap;
-    reg                  draining; // nothing left to read
-    reg [1:0]            products; // that are left
+    reg                  draining; // Nothing is left to read.
+    reg [1:0]            products; // number of products left
     reg                  operand;
     reg                  inverse;
-    reg                  two_pages; // of the inverse
+    reg                  two_pages; // The inverse transform is of two pages.
     reg                  pair;
     reg                  first_page;
 
@@ -141,7 +152,8 @@ module cm_ntt_control #(
             count <= {COUNT_BITS{1'b0}};
             gap <= {GAP_BITS{1'b0}};
             draining <= 1'b0;
-            products <= (LOG2_PAGES != 0 && pair_i && products_i != 2'd0) ? 2'd2 : products_i; // of page 0, then of 1
+            // A pair has products of page 0, then of page 1.
+            products <= (LOG2_PAGES != 0 && pair_i && products_i != 2'd0) ? 2'd2 : products_i;
             operand <= operand_i || (products_i[1] && !pair_i);
             inverse <= inverse_i;
             two_pages <= LOG2_PAGES != 0 && (products_i[1] || pair_i);
@@ -187,14 +199,15 @@ module cm_ntt_control #(
         end
     end
 
-    // --- rows -------------------------------------------------------------------------------------------------------
+    // --- rows ----------------------------------------------------------------------------------------------
 
     wire is_inverse = state == INVERSE;
     wire is_product = state == PRODUCT;
     wire swap = state == FORWARD ? stage < ROW_BITS[STAGE_BITS-1:0]
               : is_inverse && stage >= LOG2_UNITS[STAGE_BITS-1:0] && !last_stage;
 
-    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that swaps on j.
+    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that
+    // swaps on j.
     function automatic [ROW_BITS-1:0] forward_row(input [ROW_BITS-1:0] c, input integer s);
         integer i;
         for (i = 0; i < ROW_BITS; i = i + 1) begin
@@ -218,13 +231,14 @@ module cm_ntt_control #(
             assign rows_of_stage[LOG2_N+g] = inverse_row(count[ROW_BITS-1:0], INVERSE_SWAP);
         end
     endgenerate
-    wire [STAGE_BITS:0]   pass = {1'b0, stage} + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
+    wire [STAGE_BITS:0]   pass = {1'b0, stage}
+        + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
     wire [ROW_BITS-1:0]   row = is_product ? count[ROW_BITS:1] : rows_of_stage[pass];
     // A double product's inverse begins with page 1, whose product is ready first.
     wire page = LOG2_PAGES != 0 && (!pair ? is_inverse && two_pages && !count[ROW_BITS]
                                     : is_product ? !products[1] : count[ROW_BITS]);
 
-    // First of the ISSUE registers.
+    // The first of the ISSUE registers.
     reg                  issued;
     reg [ROW_BITS-1:0]   issued_row;
     reg                  issued_page;
@@ -250,11 +264,11 @@ module cm_ntt_control #(
         issued_rotation <= !swap && !is_product && !last_stage;
     end
 
-    // --- tables -----------------------------------------------------------------------------------------------------
+    // --- tables --------------------------------------------------------------------------------------------
 
-    // Twiddle 2^s + i of stage s and block i is at 2^s + i, the same for all units, while i is within the row's bits;
-    // then at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is minus that of the block
-    // whose number has every bit inverted: psi^-k = -psi^(n - k).
+    // Twiddle 2^s + i of stage s and block i is at 2^s + i, the same for all units, while i is within the
+    // row's bits; then at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is
+    // minus that of the block whose number has every bit inverted: psi^-k = -psi^(n - k).
     wire [ROW_BITS-1:0]   twiddle_row = issued_inverse ? ~issued_row : issued_row;
     wire [ROW_BITS:0]     common_twiddle = {1'b1, twiddle_row} >> (ROW_BITS[STAGE_BITS-1:0] - issued_level);
     wire                  is_common = issued_level <= ROW_BITS[STAGE_BITS-1:0];
@@ -310,14 +324,14 @@ module cm_ntt_control #(
     endgenerate
     assign read_o = read;
 
-    wire [TABLE_BITS-1:0] late_table; // Gentleman-Sande multiplies after it adds
+    wire [TABLE_BITS-1:0] late_table; // Gentleman-Sande multiplies after it adds.
     wire                  late;
     cm_delay #(.WIDTH(TABLE_BITS), .CYCLES(ADD_LATENCY)) u_late_table (
         .clk_i(clk_i), .data_i(read_table), .data_o(late_table)
     );
     assign table_address_o = late ? late_table : read_table;
 
-    // --- what accompanies a row through the pipeline ------------------------------------------------------------------
+    // --- what accompanies a row through the pipeline -------------------------------------------------------
 
     reg [WRITE:1] sande;
     reg [WRITE:1] writes;
@@ -340,7 +354,8 @@ module cm_ntt_control #(
     assign swap_second_o = swaps[LEAVE];
     assign write_o = writes[WRITE];
     cm_delay #(.WIDTH(2), .CYCLES(ENTER)) u_product (
-        .clk_i(clk_i), .data_i({read_product, read_product && !read_second}), .data_o({product_o, product_of_a_o})
+        .clk_i(clk_i), .data_i({read_product, read_product && !read_second}),
+        .data_o({product_o, product_of_a_o})
     );
     cm_delay #(.WIDTH(LOG2_PAGES + ROW_BITS + 2), .CYCLES(WRITE)) u_write (
         .clk_i(clk_i),

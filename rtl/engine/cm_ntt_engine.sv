@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Negacyclic number-theoretic transforms and pointwise products modulo a prime chosen at run time, in place.
 //
-// 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a time
-// (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of the software:
-// output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in stage s, is psi^bitrev(2^s
-// + i). Twiddles are stored times R (cm_montgomery_multiply), or computed from a few (cm_twiddle_generator); a product
-// is a b / R.
+// 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a
+// time (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of
+// the software: output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in
+// stage s, is psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply), or computed from a
+// few (cm_twiddle_generator); a product is a b / R.
 //
-// The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
-// two sets of pages it has the one that no job works on; with one it must wait for the end of the job. It may read and
-// write at the same time, in different rows.
+// The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of
+// LANES. With two sets of pages it has the one that no job works on; with one it must wait for the end of the
+// job. It may read and write at the same time, in different rows. Data follow the index of a read by two
+// cycles; a job has the handshake of cm_ntt_control.
 `default_nettype none
 module cm_ntt_engine #(
     parameter integer LOG2_N = 10,            // 5 .. 14
     parameter integer WIDTH = 32,             // 16 .. 40: bits of q
     parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
     parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
-    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products and pairs (1)
-    parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
-    parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
-    parameter integer GENERATE = 0,           // 1: twiddles are computed: block RAM for a multiplier per unit
-    parameter integer DEEP = 1,               // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24,  // cm_montgomery_multiply
-    parameter integer BLOCK = 1               // data memory in block RAM
+    parameter integer LOG2_PAGES = 0, // 0: one polynomial in a set; 1: two, for double products and pairs
+    parameter integer LOG2_SETS = 0,          // 1: two sets, one for the host while a job works on the other
+    parameter integer OPERANDS = 1,           // 0, 1 or 2: stored factors of pointwise products
+    // 1: twiddles are computed, with a multiplier per unit instead of block RAM.
+    parameter integer GENERATE = 0,
+    parameter integer DEEP = 1,               // 1: a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24,  // as in cm_montgomery_multiply
+    parameter integer BLOCK = 1               // 1: data memory in block RAM
 ) (
     input  wire                              clk_i,
     input  wire                              rst_i,
     input  wire [WIDTH-1:0]                  q_i, // must not change during a job
-    // A job: cm_ntt_control.
+    // The job, as cm_ntt_control takes it.
     input  wire                              start_i,
     input  wire                              set_i,
     input  wire                              forward_i,
@@ -50,7 +52,8 @@ module cm_ntt_engine #(
     input  wire                              host_read_transformed_i,
     input  wire [LOG2_N-1:0]                 host_read_index_i,
     output wire [(WIDTH << LOG2_LANES)-1:0]  host_read_data_o, // two cycles after its index
-    // Twiddles, or words of an operand in the transform's order: of LANES neighbours, the first table_step_o are taken.
+    // Twiddles, or words of an operand in the transform's order: of LANES neighbours, the first table_step_o
+    // are taken.
     input  wire                              table_write_i,
     input  wire                              table_is_operand_i,
     input  wire                              table_operand_i,
@@ -97,16 +100,18 @@ module cm_ntt_engine #(
     localparam integer TWIDDLE_WORDS = (LOG2_UNITS + 2) << ROW_BITS;
     localparam integer TABLE_BITS = $clog2(TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS));
     // The rows wait for their factors.
-    localparam integer INPUT_LATENCY = (GENERATE != 0) ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)
+    localparam integer INPUT_LATENCY = (GENERATE != 0)
+        ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)
         : input_latency(DEEP);
-    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+    localparam integer COLUMNS = 2 * UNITS; // Column 2 v + h is half h of unit v.
 
-    // --- control ----------------------------------------------------------------------------------------------------
+    // --- control -------------------------------------------------------------------------------------------
 
     wire                    read;
     wire [ADDRESS_BITS-1:0] read_address;
     wire [TABLE_BITS-1:0]   table_address;
-    wire                    sande, product, product_of_a, sande_multiply, sande_halve, sande_leave, swap_second;
+    wire                    sande, product, product_of_a, sande_multiply, sande_halve, sande_leave,
+        swap_second;
     wire                    write;
     wire [ADDRESS_BITS-1:0] write_address;
     wire                    rotate_left, rotate_right;
@@ -131,7 +136,7 @@ module cm_ntt_engine #(
     reg job_set;
     always_ff @(posedge clk_i) if (!busy_o) job_set <= set_i;
 
-    // --- the host's places --------------------------------------------------------------------------------------------
+    // --- the host's places ---------------------------------------------------------------------------------
 
     // The address of a word, and the column {unit, half} of its row.
     function automatic [ROW_BITS-1:0] row_of(input transformed, input [LOG2_N-1:0] index);
@@ -162,9 +167,9 @@ module cm_ntt_engine #(
     wire [LOG2_UNITS:0] host_read_column = column_of(host_read_transformed_i, host_read_index_i);
     wire [(WIDTH << LOG2_LANES)-1:0] host_data = wipe_i ? {(WIDTH << LOG2_LANES){1'b0}} : host_write_data_i;
 
-    // --- banks --------------------------------------------------------------------------------------------------------
+    // --- banks ---------------------------------------------------------------------------------------------
 
-    wire [WIDTH*COLUMNS-1:0] result; // of the butterflies, in the columns where they belong
+    wire [WIDTH*COLUMNS-1:0] result; // results of the butterflies, in the columns where they belong
     wire [WIDTH*COLUMNS-1:0] rows [0:SETS-1];
 
     genvar s, c, v;
@@ -175,10 +180,13 @@ module cm_ntt_engine #(
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 localparam integer UNIT = c >> 1;
                 localparam integer HALF = c & 1;
-                localparam integer WORD = UNIT % LANES;                      // of the host's, coefficients
-                localparam integer TRANSFORMED_WORD = c % LANES;             // of the host's, transform outputs
-                wire hit = wipe_i || (host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
-                    : host_write_column[0] == HALF && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1));
+                localparam integer WORD = UNIT % LANES; // the host's word with this column's coefficients
+                // The host's word with this column's transform outputs.
+                localparam integer TRANSFORMED_WORD = c % LANES;
+                wire hit = wipe_i
+                    || (host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
+                        : host_write_column[0] == HALF
+                          && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1));
                 wire [WIDTH-1:0] host_word = host_write_transformed_i
                     ? host_data[WIDTH*TRANSFORMED_WORD +: WIDTH] : host_data[WIDTH*WORD +: WIDTH];
                 cm_ram #(
@@ -239,9 +247,10 @@ module cm_ntt_engine #(
     endgenerate
     assign host_read_data_o = host_words;
 
-    // --- tables -------------------------------------------------------------------------------------------------------
+    // --- tables --------------------------------------------------------------------------------------------
 
-    // Word 2^(ROW_BITS + e) + i, e > 0, is of block i, whose lowest e bits are the unit's and whose others are the row.
+    // Word 2^(ROW_BITS + e) + i, e > 0, is of block i, whose lowest e bits are the unit's and whose others
+    // are the row.
     function automatic [TABLE_BITS-1:0] twiddle_place(input [LOG2_N-1:0] index);
         integer e;
         integer place;
@@ -249,7 +258,8 @@ module cm_ntt_engine #(
             place = {{(32 - LOG2_N){1'b0}}, index};
             for (e = 1; e <= LOG2_UNITS; e = e + 1) begin
                 if (index >> (ROW_BITS + e) == 1) begin
-                    place = ((1 + e) << ROW_BITS) + (({{(32 - LOG2_N){1'b0}}, index} >> e) & ((1 << ROW_BITS) - 1));
+                    place = ((1 + e) << ROW_BITS)
+                        + (({{(32 - LOG2_N){1'b0}}, index} >> e) & ((1 << ROW_BITS) - 1));
                 end
             end
             twiddle_place = place[TABLE_BITS-1:0];
@@ -275,10 +285,10 @@ module cm_ntt_engine #(
         end
     endfunction
 
-    localparam integer GENERATED_LOW = (LOG2_N + 1) / 2; // cm_twiddle_generator
+    localparam integer GENERATED_LOW = (LOG2_N + 1) / 2; // as in cm_twiddle_generator
 
-    // Words that go to one address of different units: 2^e of block i above. A twiddle generator takes those that it does
-    // not store as they come.
+    // Words that go to one address of different units: 2^e of block i above. A twiddle generator takes those
+    // that it does not store as they come.
     function automatic [LOG2_LANES:0] step_of(input [LOG2_N-1:0] index);
         integer e;
         begin
@@ -291,10 +301,11 @@ module cm_ntt_engine #(
     endfunction
     assign table_step_o = table_is_operand_i ? LANES[LOG2_LANES:0] : step_of(table_index_i);
 
-    // The second halves of an operand's words go to another address of their units than the first ones, so they follow a
-    // cycle later, while other units, on the other side of the lanes, take the next words' first halves.
+    // The second halves of an operand's words go to another address of their units than the first ones, so
+    // they follow a cycle later, while other units, on the other side of the lanes, take the next words'
+    // first halves.
     localparam integer SIDES = (LANES > 1) ? 2 : 1;
-    localparam integer SIDE = LANES / SIDES; // lanes
+    localparam integer SIDE = LANES / SIDES; // number of lanes of a side
     localparam [LOG2_UNITS:0] ONES = {(LOG2_UNITS + 1){1'b1}};
     reg                        late;
     reg                        late_side;
@@ -322,7 +333,8 @@ module cm_ntt_engine #(
             reg [LOG2_UNITS:0]   mask;
             wire                 takes_late = late && late_side == s;
             always_ff @(posedge clk_i) begin
-                write <= wipe_i || takes_late || (table_write_i && (!table_is_operand_i || SIDES == 1 || side == s));
+                write <= wipe_i || takes_late
+                    || (table_write_i && (!table_is_operand_i || SIDES == 1 || side == s));
                 if (wipe_i) begin
                     address <= wipe_row_i[TABLE_BITS-1:0];
                     mask <= {(LOG2_UNITS + 1){1'b0}};
@@ -388,7 +400,7 @@ module cm_ntt_engine #(
         end
     endgenerate
 
-    // --- units --------------------------------------------------------------------------------------------------------
+    // --- units ---------------------------------------------------------------------------------------------
 
     wire [WIDTH*COLUMNS-1:0] row;
     wire [WIDTH*UNITS-1:0]   stored;
@@ -419,7 +431,8 @@ module cm_ntt_engine #(
     endgenerate
 
     cm_units #(
-        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP),
+        .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
     ) u_units (
         .clk_i(clk_i), .q_i(q_i), .row_i(row), .factors_i(factors),
         .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),

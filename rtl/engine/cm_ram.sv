@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one write port and one read port, one cycle from address to data. A word must not be read in the cycle
-// in which it is written: the output is then undefined. Without read_i the output stays, and no energy is spent on it.
+// A memory with one write port and one read port, one cycle from address to data. A word must not be read in
+// the cycle in which it is written: the output is then undefined. Without read_i the output stays, and no
+// energy is spent on it.
 `default_nettype none
 module cm_ram #(
     parameter integer WIDTH = 32,

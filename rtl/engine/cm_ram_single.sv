@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one port, one cycle from address to data: a word is written, in the parts that write_i names, or read.
-// Where a part is written nothing is read, and the output stays, as it does without read_i. On standard cells it takes
-// half the area of a memory with two ports.
+// A memory with one port, one cycle from address to data: a word is written, in the parts that write_i names,
+// or read. Where a part is written nothing is read, and the output stays, as it does without read_i. On
+// standard cells it takes half the area of a memory with two ports.
 `default_nettype none
 module cm_ram_single #(
     parameter integer WIDTH = 54,
-    parameter integer PARTS = 2, // of a word, as wide as each other
+    parameter integer PARTS = 2, // number of parts of a word, which have equal widths
     parameter integer DEPTH = 512,
     parameter integer ADDRESS_WIDTH = 9
 ) (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CM_REFUSE(label, condition, sentence), in a generate region, stops elaboration with the sentence. Each tool has its
-// own way to do that: Yosys prints what $error says and not what $fatal does, to Verilator an $error is a warning, and
-// Icarus Verilog knows neither outside of procedures, so it stops at the start of simulation.
+// CM_REFUSE(label, condition, sentence), in a generate region, stops elaboration with the sentence. Each tool
+// has its own way to do that: Yosys prints what $error says and not what $fatal does, to Verilator an $error
+// is a warning, and Icarus Verilog knows neither outside of procedures, so it stops at the start of
+// simulation.
 `ifndef CM_REFUSE
 `ifdef YOSYS
 `define CM_REFUSE(label, condition, sentence) if (condition) begin : label $error(sentence); end

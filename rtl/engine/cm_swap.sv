@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the pairs (a, b) of two rows in consecutive cycles. A cycle later, it returns the pair of both a and the pair
-// of both b if second_i is set with the second row, else the pairs unchanged.
+// Takes the pairs (a, b) of two rows in consecutive cycles. A cycle later, it returns the pair of both a and
+// the pair of both b if second_i is set with the second row, else the pairs unchanged.
 `default_nettype none
 module cm_swap #(
     parameter integer WIDTH = 32

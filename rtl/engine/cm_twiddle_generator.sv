@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twiddles of one unit, computed when they are needed: a multiplier instead of block RAM. Disjoint bits of a
-// twiddle's number add up in the exponent: psi^bitrev(x + 2^LOW y) = psi^bitrev(x) psi^bitrev(2^LOW y). So two tables
-// of about sqrt(n) words, in look-up tables, and one product give them all.
+// The twiddles of one unit, computed when they are needed: a multiplier instead of block RAM. Disjoint bits
+// of a twiddle's number add up in the exponent: psi^bitrev(x + 2^LOW y) = psi^bitrev(x) psi^bitrev(2^LOW y).
+// So two tables of about sqrt(n) words, in look-up tables, and one product give them all.
 //
-// The address is cm_ntt_control's; the twiddle comes 1 + multiply_latency cycles later. Words come as for a stored
-// table, times R; word 0 must be R.
+// The address is cm_ntt_control's; the twiddle comes 1 + multiply_latency cycles later. Words come as for a
+// stored table, times R; word 0 must be R.
 `default_nettype none
 module cm_twiddle_generator #(
     parameter integer LOG2_N = 10,
@@ -27,7 +27,8 @@ module cm_twiddle_generator #(
     localparam integer LOW = (LOG2_N + 1) / 2;
     localparam integer HIGH = LOG2_N - LOW;
 
-    // Number 2^(ROW_BITS + e) + i, e > 0, of block i: its lowest e bits are this unit's, the others the row.
+    // Twiddle 2^(ROW_BITS + e) + i, e > 0, belongs to block i, whose lowest e bits are those of this unit and
+    // whose other bits are the row.
     reg [LOG2_N-1:0] index;
     integer e;
     always_comb begin

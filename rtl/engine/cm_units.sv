@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The butterflies of a row: each takes its pair and its twiddle, and the results go to the columns where the next pass
-// needs them, by a swap with the row before or a rotation (cm_ntt_control, whose signals these are).
+// The butterflies of a row: each takes its pair and its twiddle, and the results go to the columns where the
+// next pass needs them, by a swap with the row before or a rotation. The signals are those of cm_ntt_control.
+// A row can enter in every cycle, and its results leave a cycle after those of the butterflies.
 `default_nettype none
 module cm_units #(
     parameter integer LOG2_UNITS = 1,
@@ -20,7 +21,7 @@ module cm_units #(
     input  wire                               sande_halve_i,
     input  wire                               sande_leave_i,
     input  wire                               swap_second_i,
-    // With the write, a cycle after the swap.
+    // Rotations come with the write, a cycle after the swap.
     input  wire                               rotate_left_i,
     input  wire                               rotate_right_i,
     output wire [(2*WIDTH << LOG2_UNITS)-1:0] result_o
@@ -39,11 +40,12 @@ module cm_units #(
             ) u_butterfly (
                 .clk_i(clk_i), .q_i(q_i),
                 .a_i(row_i[WIDTH*(2*v) +: WIDTH]), .b_i(row_i[WIDTH*(2*v+1) +: WIDTH]),
-                // The block whose number has every bit inverted belongs to the unit whose number has.
+                // The block whose number has every bit inverted belongs to the unit whose number has every
+                // bit inverted.
                 .w_i(sande_multiply_i ? factors_i[WIDTH*(UNITS-1-v) +: WIDTH] : factors_i[WIDTH*v +: WIDTH]),
                 .sande_i(sande_i), .product_i(product_i), .product_of_a_i(product_of_a_i),
-                .sande_multiply_i(sande_multiply_i), .sande_halve_i(sande_halve_i), .sande_leave_i(sande_leave_i),
-                .a_o(a), .b_o(b)
+                .sande_multiply_i(sande_multiply_i), .sande_halve_i(sande_halve_i),
+                .sande_leave_i(sande_leave_i), .a_o(a), .b_o(b)
             );
             cm_swap #(.WIDTH(WIDTH)) u_swap (
                 .clk_i(clk_i), .second_i(swap_second_i), .a_i(a), .b_i(b),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole product of two unsigned numbers from products of digits of at most 17 bits, as hardware multipliers take
-// them.
+// Gives the whole product of two unsigned numbers from products of digits of at most 17 bits, as hardware
+// multipliers take them, wide_product_latency() cycles later (cm_latency.svh). A pair can enter in every
+// cycle.
 //
-// Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit product a
-// cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each step is a
-// multiplier, a register, an adder and a register, which fit into one DSP block.
+// Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit
+// product a cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each
+// step is a multiplier, a register, an adder and a register, which fit into one DSP block.
 `default_nettype none
 module cm_wide_multiply #(
     parameter integer WIDTH = 32,
@@ -70,7 +71,8 @@ module cm_wide_multiply #(
             for (e = 0; e < PRODUCTS; e = e + 1) begin : g_part
                 localparam integer SHIFT = DIGIT * weight_of(e);
                 always_ff @(posedge clk_i) begin
-                    parts[2*DIGIT*e +: 2*DIGIT] <= a[DIGIT*a_digit(e) +: DIGIT] * b[DIGIT*b_digit(e) +: DIGIT];
+                    parts[2*DIGIT*e +: 2*DIGIT] <=
+                        a[DIGIT*a_digit(e) +: DIGIT] * b[DIGIT*b_digit(e) +: DIGIT];
                 end
                 assign sums[2*PADDED*(e+1) +: 2*PADDED] = sums[2*PADDED*e +: 2*PADDED]
                     + ({{(2 * PADDED - 2 * DIGIT){1'b0}}, parts[2*DIGIT*e +: 2*DIGIT]} << SHIFT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_axil_registers obeys AXI4-Lite: a response follows each address with its data and nothing else, stays until it is
-// taken, and read data do not change meanwhile. Ready reflects what is held, whatever is valid.
+// cm_axil_registers obeys AXI4-Lite: a response follows each address with its data and nothing else, stays
+// until it is taken, and read data do not change meanwhile. Ready reflects what is held, whatever is valid.
 `default_nettype none
 module prove_axil (
     input wire clk_i
@@ -38,9 +38,9 @@ module prove_axil (
     reg [1:0] addresses = 2'd0;
     reg [1:0] words = 2'd0;
     reg read_open = 1'b0;
-    reg was_waiting = 1'b0; // read data were offered but not taken
+    reg was_waiting = 1'b0; // Read data were offered but not taken.
     reg write_waiting = 1'b0;
-    reg write_ready = 1'b0; // an address and its data were held, and no response was pending
+    reg write_ready = 1'b0; // An address and its data were held, and no response was pending.
     reg [31:0] data;
     always_ff @(posedge clk_i) begin
         addresses <= addresses + {1'b0, awvalid && awready} - {1'b0, bvalid && bready};
@@ -65,7 +65,8 @@ module prove_axil (
             assert (arready == !read_open);
             if (was_waiting) assert (rvalid && rdata == data);
             assert (bresp == 2'b00 && rresp == 2'b00);
-            cover (write_waiting && bvalid && !awready && !wready); // a second write waits for the first one's response
+            // A second write waits for the response of the first.
+            cover (write_waiting && bvalid && !awready && !wready);
             cover (was_waiting && rready);
         end
     end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No write through cm_axil_registers is lost or altered: address and data, accepted in any order and held for as long as
-// the other takes, are those that have effect, once. Bytes that WSTRB leaves out do not.
+// No write through cm_axil_registers is lost or altered: address and data, accepted in any order and held for
+// as long as the other takes, are those that have effect, once. Bytes that WSTRB leaves out do not.
 `default_nettype none
 module prove_axil_writes (
     input wire clk_i
@@ -40,16 +40,17 @@ module prove_axil_writes (
     wire [7:0]  now_address = has_address ? address : awaddr;
     wire [31:0] now_data = has_data ? data : wdata;
     wire [3:0]  now_strobe = has_data ? strobe : wstrb;
-    reg        late = 1'b0; // what must have effect now
+    reg        late = 1'b0; // A write must have effect now.
     reg [7:0]  late_address;
     reg [31:0] late_data;
     reg [3:0]  late_strobe;
     reg [31:0] prime_high = 32'd0;
     reg [31:0] prime_low = 32'd0;
-    wire [31:0] late_mask = {{8{late_strobe[3]}}, {8{late_strobe[2]}}, {8{late_strobe[1]}}, {8{late_strobe[0]}}};
+    wire [31:0] late_mask =
+        {{8{late_strobe[3]}}, {8{late_strobe[2]}}, {8{late_strobe[1]}}, {8{late_strobe[0]}}};
     wire [31:0] late_high = (prime_high & ~late_mask) | (late_data & late_mask);
     wire [31:0] late_low = (prime_low & ~late_mask) | (late_data & late_mask);
-    reg        waited = 1'b0; // data were held while no address was there
+    reg        waited = 1'b0; // Data were held while no address was there.
     wire [31:0] late_offset = {24'd0, late_address[7:2], 2'b00};
     always_ff @(posedge clk_i) begin
         late <= !reset && there && !bvalid;
@@ -69,7 +70,8 @@ module prove_axil_writes (
             if (command_valid) assert (command == late_data[5:0]);
             assert (prime_valid == (late && late_strobe[0] && late_offset == CM_NTT_PRIME_OFFSET));
             if (prime_valid) assert (prime == {prime_high, late_low});
-            assert (restart == (late && late_offset == CM_NTT_CONTROL_OFFSET && late_strobe[0] && late_data[0]));
+            assert (restart == (late && late_offset == CM_NTT_CONTROL_OFFSET && late_strobe[0]
+                && late_data[0]));
             cover (prime_valid && waited && prime_high != 32'd0 && prime[31:0] != 32'd0);
             cover (command_valid && bvalid);
         end

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_noise is the library's sampler: of the 42 words that 32 coefficients take, coefficient j is the number of
-// ones at bit j of the first 21 words less that of the other 21. By induction, for any words, any coefficient, any number
-// of groups and any pauses.
+// cm_client_noise is the library's sampler: of the 42 words that 32 coefficients take, coefficient j is the
+// number of ones at bit j of the first 21 words less that of the other 21. By induction, for any words, any
+// coefficient, any number of groups and any pauses.
 `default_nettype none
 module prove_client_noise (
     input wire clk_i
 );
-    localparam integer WORDS = 21; // of 64 bits
+    localparam integer WORDS = 21; // number of words of 64 bits
     (* anyseq *) reg [63:0]  data;
     (* anyconst *) reg [4:0] j;
     (* anyseq *) reg         valid;
     reg       reset = 1'b1;
-    reg [4:0] age = 5'd0; // words, then eights
+    reg [4:0] age = 5'd0; // counts words, then groups of eight
     wire [4:0] eights = age - WORDS;
 
     wire ready, eight;
@@ -30,13 +30,13 @@ module prove_client_noise (
     endfunction
 
     reg  [5:0] expected = 6'd0;
-    wire       here = age == WORDS + {3'd0, j[4:3]}; // the eight with the coefficient
+    wire       here = age == WORDS + {3'd0, j[4:3]}; // The group with the coefficient leaves.
     wire [5:0] found = eight_data[6*j[2:0] +: 6];
     wire [7:0] place = 6 * (j - 8 * eights);
     // They begin at -21, and each 0 that is to be subtracted adds one, too.
     wire [5:0] words = 2 * age;
     wire [5:0] offset = ((words > WORDS) ? words - WORDS : 6'd0) - 6'd21;
-    wire [191:0] above = sums >> (48 * (4 - eights)); // those that have been shifted in
+    wire [191:0] above = sums >> (48 * (4 - eights)); // the counters that have been shifted in
     wire [191:0] begun = {32{-6'd21}} >> (48 * (4 - eights));
 
     always_ff @(posedge clk_i) begin
@@ -44,14 +44,15 @@ module prove_client_noise (
         if (!reset && (age >= WORDS || valid)) begin
             age <= (age == 5'd24) ? 5'd0 : age + 5'd1;
             expected <= (age == 5'd24) ? 6'd0
-                : (age >= WORDS) ? expected : counted(counted(expected, 2 * age, data[j]), 2 * age + 1, data[32+j]);
+                : (age >= WORDS) ? expected
+                : counted(counted(expected, 2 * age, data[j]), 2 * age + 1, data[32+j]);
         end
         if (!reset) begin
             assert (ready == (age < WORDS) && eight == !ready);
             if (here) assert (found == expected);
             cover (here && found == 6'd21);
             cover (here && found == -6'd21);
-            // For the induction.
+            // This invariant is for the induction.
             assert (age <= 5'd24);
             assert (count == ((age < WORDS) ? age : eights));
             if (age == 5'd0) assert (sums == {32{-6'd21}} && expected == 6'd0);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// No register reads a setting: two copies of cm_client_axi that differ in every setting that was ever written, keys and
-// secrets among them, and in all that their engines hold, answer every read alike, whatever the engine says of its state.
+// No register reads a setting: two copies of cm_client_axi that differ in every setting that was ever
+// written, keys and secrets among them, and in all that their engines hold, answer every read alike, whatever
+// the engine says of its state.
 //
-// The engine is replaced by any: its ports for settings lead nowhere, and its state, which registers do read, is the
-// same in both copies. That its state does not tell secrets is for the tests to show (test_client_engine.py compares
-// the times of commands); what it keeps is no part of cm_client_axi.
+// The engine is replaced by any: its ports for settings lead nowhere, and its state, which registers do read,
+// is the same in both copies. That its state does not tell secrets is for the tests to show
+// (test_client_engine.py compares the times of commands); what it keeps is no part of cm_client_axi.
 `default_nettype none
 module cm_client_engine #(
     parameter integer LOG2_N = 12,
@@ -46,11 +47,13 @@ module cm_client_engine #(
     output wire [31:0] result_o,
     output wire        result_last_o
 );
-    (* anyseq *) reg [68:0] hidden; // what one engine holds and the other does not
-    assign {frame_o, result_o, entropy_ready_o, value_ready_o, frame_valid_o, read_ready_o, result_valid_o} = hidden;
+    (* anyseq *) reg [68:0] hidden; // state that one engine holds and the other does not
+    assign {frame_o, result_o, entropy_ready_o, value_ready_o, frame_valid_o, read_ready_o, result_valid_o} =
+        hidden;
     assign frame_last_o = hidden[0];
     assign result_last_o = hidden[1];
-    assign {faults_o, ready_o, idle_o, fault_o} = entropy_i[6:0]; // by way of a port that cm_client_axi only passes on
+    // Any values, by way of a port that cm_client_axi only passes on.
+    assign {faults_o, ready_o, idle_o, fault_o} = entropy_i[6:0];
 endmodule
 
 module prove_client_registers (
@@ -78,20 +81,21 @@ module prove_client_registers (
                 .s_axil_wdata(wdata[32*i +: 32]), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid),
                 .s_axil_wready(wready[i]), .s_axil_bresp(resp[4*i +: 2]), .s_axil_bvalid(bvalid[i]),
                 .s_axil_bready(bready), .s_axil_araddr(araddr), .s_axil_arvalid(arvalid),
-                .s_axil_arready(arready[i]), .s_axil_rdata(rdata[32*i +: 32]), .s_axil_rresp(resp[4*i+2 +: 2]),
-                .s_axil_rvalid(rvalid[i]), .s_axil_rready(rready), .irq(irq[i]),
-                .s_axis_entropy_tdata({25'd0, state}), .s_axis_entropy_tvalid(1'b0), .s_axis_entropy_tready(),
-                .s_axis_value_tdata(32'd0), .s_axis_value_tvalid(1'b0), .s_axis_value_tlast(1'b0),
-                .s_axis_value_tready(), .m_axis_frame_tdata(), .m_axis_frame_tvalid(),
-                .m_axis_frame_tlast(), .m_axis_frame_tready(1'b0), .s_axis_read_tdata(32'd0),
-                .s_axis_read_tvalid(1'b0), .s_axis_read_tready(), .m_axis_result_tdata(),
-                .m_axis_result_tvalid(), .m_axis_result_tlast(), .m_axis_result_tready(1'b0)
+                .s_axil_arready(arready[i]), .s_axil_rdata(rdata[32*i +: 32]),
+                .s_axil_rresp(resp[4*i+2 +: 2]), .s_axil_rvalid(rvalid[i]), .s_axil_rready(rready),
+                .irq(irq[i]), .s_axis_entropy_tdata({25'd0, state}), .s_axis_entropy_tvalid(1'b0),
+                .s_axis_entropy_tready(), .s_axis_value_tdata(32'd0), .s_axis_value_tvalid(1'b0),
+                .s_axis_value_tlast(1'b0), .s_axis_value_tready(), .m_axis_frame_tdata(),
+                .m_axis_frame_tvalid(), .m_axis_frame_tlast(), .m_axis_frame_tready(1'b0),
+                .s_axis_read_tdata(32'd0), .s_axis_read_tvalid(1'b0), .s_axis_read_tready(),
+                .m_axis_result_tdata(), .m_axis_result_tvalid(), .m_axis_result_tlast(),
+                .m_axis_result_tready(1'b0)
             );
         end
     endgenerate
 
-    // A write takes effect once its address and its data are there and the last one is answered. Only settings differ:
-    // registers are written alike.
+    // A write takes effect once its address and its data are there and the last one is answered. Only
+    // settings differ: registers are written alike.
     reg        address_held = 1'b0, data_held = 1'b0;
     reg [14:0] held_address;
     reg [63:0] held_data;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that are below
-// q. For any q of so many bits and these words, with pauses between them.
+// cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that
+// are below q. For any q of so many bits and these words, with pauses between them.
 `default_nettype none
 module prove_client_uniform #(
     parameter integer WIDTH = 27,
-    parameter integer BITS = 27,  // of q
-    parameter integer WORDS = 3,  // of key stream
-    parameter integer LOG2_N = 4 // more than the words hold
+    parameter integer BITS = 27,  // width of q
+    parameter integer WORDS = 3,  // number of words of key stream
+    parameter integer LOG2_N = 4 // more residues than the words hold
 ) (
     input wire clk_i
 );
-    localparam integer FIELDS = 64 * WORDS / (2 * BITS) * 2; // that are cut, two at a time
+    localparam integer FIELDS = 64 * WORDS / (2 * BITS) * 2; // number of fields that are cut, two at a time
     (* anyconst *) reg [64*WORDS-1:0] stream;
     (* anyconst *) reg [WIDTH-1:0]    q;
     (* anyseq *) reg                  offers;
@@ -24,8 +24,9 @@ module prove_client_uniform #(
     wire [2*WIDTH-1:0] pair_data;
     wire [LOG2_N:0]    residues;
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
-        .clk_i(clk_i), .rst_i(1'b0), .start_i(reset), .q_i(q), .bits_i(BITS_OF_Q), .valid_i(valid), .ready_o(ready),
-        .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data), .residues_o(residues)
+        .clk_i(clk_i), .rst_i(1'b0), .start_i(reset), .q_i(q), .bits_i(BITS_OF_Q), .valid_i(valid),
+        .ready_o(ready), .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data),
+        .residues_o(residues)
     );
 
     // What it holds, for lemmas: rtl/tools/prove.py connects them.
@@ -49,8 +50,8 @@ module prove_client_uniform #(
         end
     endgenerate
 
-    // What the next pair must be.
-    reg [3:0]       left = 4'd0; // residues that have left
+    // The next pair must be this one.
+    reg [3:0]       left = 4'd0; // number of residues that have left
     reg [WIDTH-1:0] first, second;
     reg [1:0]       there;
     integer i;
@@ -71,7 +72,7 @@ module prove_client_uniform #(
     end
 
     // Lemmas: the word and where its rest begins, the fields that were cut of it, and the residue that waits.
-    reg [3:0]  cuts = 4'd0; // pairs of fields whose residues are counted
+    reg [3:0]  cuts = 4'd0; // number of pairs of fields whose residues are counted
     wire [9:0] place = 10'd64 * (taken - 10'd1) + {4'd0, at, 1'b0};
     reg [WIDTH-1:0] latest;
     always_comb begin
@@ -90,7 +91,7 @@ module prove_client_uniform #(
         if (waits) assert (waiting == latest);
     end
 
-    reg [3:0] quiet = 4'd0; // cycles since the last word
+    reg [3:0] quiet = 4'd0; // number of cycles since the last word
     always_ff @(posedge clk_i) begin
         assume (q[BITS-1] && q >> BITS == {WIDTH{1'b0}});
         if (!reset) begin

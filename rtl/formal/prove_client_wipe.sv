@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_wipe with two memories as cm_client_engine has them, one of them with keys and one port: whatever they held
-// and whatever is written to them, once a reset or a fault has been wiped every word is 0, of keys too unless they stay,
-// which only a fault that says so lets them, if no other follows it before they are wiped; and wiping ends. It goes
-// twice through the keys: the second time they are read, and the output of their memory is 0, too.
+// cm_client_wipe with two memories as cm_client_engine has them, one of them with keys and one port: whatever
+// they held and whatever is written to them, once a reset or a fault has been wiped every word is 0, of keys
+// too unless they stay, which only a fault that says so lets them, if no other follows it before they are
+// wiped; and wiping ends. It goes twice through the keys: the second time they are read, and the output of
+// their memory is 0, too.
 `default_nettype none
 module prove_client_wipe #(
     parameter integer BITS = 2,
@@ -21,8 +22,8 @@ module prove_client_wipe #(
     wire            clears, wipes, wipes_keys, keys_stay, wiping;
     wire [BITS-1:0] wipe_address;
     cm_client_wipe #(.BITS(BITS), .COUNT(COUNT)) u_wipe (
-        .clk_i(clk_i), .rst_i(reset), .fault_i(fault), .keeps_i(keeps), .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys),
-        .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
+        .clk_i(clk_i), .rst_i(reset), .fault_i(fault), .keeps_i(keeps), .clears_o(clears), .wipes_o(wipes),
+        .wipes_keys_o(wipes_keys), .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
     );
     wire       enters = writes && !wiping && address < COUNT;
     wire [1:0] word, key;
@@ -39,11 +40,12 @@ module prove_client_wipe #(
     );
 
     reg       was_wiping = 1'b0, was_fault = 1'b0, was_wiped = 1'b0;
-    reg       kept = 1'b0;        // this wipe leaves the keys
+    reg       kept = 1'b0;        // This wipe leaves the keys.
     reg       was_kept = 1'b0;
-    wire      takes_keys = fault && !keeps && wiping && kept; // another fault, for which they do not stay
+    // Another fault, for which keys do not stay, comes meanwhile.
+    wire      takes_keys = fault && !keeps && wiping && kept;
     reg       took_keys = 1'b0;
-    reg       held_key = 1'b0;    // a key was written since they were wiped
+    reg       held_key = 1'b0;    // A key was written since they were wiped.
     reg [3:0] length = 4'd0;
     always_ff @(posedge clk_i) begin
         assume (watched < COUNT);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last
-// result is in the pipeline, none is read and written in the same cycle, every pass reads every row, and a job starts
-// when it is asked to, ends, says so once, and ends with the pipeline empty. All banks share the row's address, so this
-// is all that freedom from conflicts requires.
+// cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while
+// its last result is in the pipeline, none is read and written in the same cycle, every pass reads every row,
+// and a job starts when it is asked to, ends, says so once, and ends with the pipeline empty. All banks share
+// the row's address, so this is all that freedom from conflicts requires.
 //
-// The proof's depth must be beyond LONGEST cycles, so that a job without an end is found; covers show that jobs of every
-// kind end within it, and that the next one is under way.
+// The proof's depth must be beyond LONGEST cycles, so that a job without an end is found; covers show that
+// jobs of every kind end within it, and that the next one is under way.
 `default_nettype none
 module prove_control #(
     parameter integer LOG2_N = 3,
@@ -13,9 +13,9 @@ module prove_control #(
     parameter integer INPUT_LATENCY = 0,
     parameter integer ADD_LATENCY = 1,
     parameter integer MULTIPLY_LATENCY = 2,
-    parameter integer WHOLE = 0,   // 1: only the longest jobs, transforms there and back and two products or a pair
-    parameter integer PAIR = 0,    // jobs on pairs
-    parameter integer LONGEST = 80 // cycles of a job
+    parameter integer WHOLE = 0,   // 1: only the longest jobs, both transforms with two products or a pair
+    parameter integer PAIR = 0,    // 1: jobs on pairs
+    parameter integer LONGEST = 80 // most cycles of a job
 ) (
     input wire clk_i
 );
@@ -40,7 +40,8 @@ module prove_control #(
     wire [ROW_BITS:0] read_address, write_address;
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1),
-        .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
+        .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(MULTIPLY_LATENCY),
+        .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .first_done_i(first_done),
         .products_i(products), .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page),
@@ -51,30 +52,31 @@ module prove_control #(
         .rotate_left_o(), .rotate_right_o()
     );
 
-    // Any one row, of either page. What is written comes from a read WRITE cycles before, and the row has not been read
-    // since: except by a product, which reads it in two cycles and writes it once.
+    // Any one row, of either page. What is written comes from a read WRITE cycles before, and the row has not
+    // been read since: except by a product, which reads it in two cycles and writes it once.
     localparam integer WRITE = 1 + INPUT_LATENCY + ADD_LATENCY + MULTIPLY_LATENCY + 1;
     (* anyconst *) reg [ROW_BITS:0] watched;
-    reg [WRITE:1] has_read = {WRITE{1'b0}}; // so many cycles ago
+    reg [WRITE:1] has_read = {WRITE{1'b0}}; // bit c: read c cycles ago
     wire reads = read && read_address == watched;
     wire writes = write && write_address == watched;
     wire read_again = has_read[WRITE-1] && !has_read[WRITE];
     always_ff @(posedge clk_i) has_read <= reset ? {WRITE{1'b0}} : {has_read[WRITE-1:1], reads};
 
-    // Writes of the watched row that a job owes: one a stage of a transform, one a product, of the pages that it is of.
+    // Writes of the watched row that a job owes: one a stage of a transform, one a product, of the pages that
+    // it is of.
     wire nothing = !forward && products == 2'd0 && !inverse;
     wire double = products[1] && !pair;
-    wire second = watched[ROW_BITS] != page; // the watched row is in the job's second page
+    wire second = watched[ROW_BITS] != page; // The watched row is in the job's second page.
     wire [7:0] owed = (forward && (pair || !second) ? LOG2_N[7:0] - {7'd0, first_done} : 8'd0)
         + (products != 2'd0 && (pair || double || !second) ? 8'd1 : 8'd0)
         + (inverse && (pair || double || !second) ? LOG2_N[7:0] : 8'd0);
 
     reg [9:0] age = 10'd0;
     reg [7:0] written = 8'd0;
-    reg       started = 1'b0; // asked to when it was not busy
+    reg       started = 1'b0; // A job was asked for while it was not busy.
     reg       done_late = 1'b0;
     reg       was_busy = 1'b0;
-    reg [1:0] jobs = 2'd0; // ended
+    reg [1:0] jobs = 2'd0; // number of jobs that ended
     always_ff @(posedge clk_i) begin
         assume (products != 2'd3);
         age <= busy ? age + 10'd1 : 10'd0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever enters before
-// and after, the product is below q and equals a b / R, and the halved product is half of it modulo q. The pipeline
-// only feeds forward and starts here with arbitrary contents, so its length bounds the proof.
+// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever
+// enters before and after, the product is below q and equals a b / R, and the halved product is half of it
+// modulo q. The pipeline only feeds forward and starts here with arbitrary contents, so its length bounds the
+// proof.
 `default_nettype none
 module prove_montgomery #(
     parameter integer WIDTH = 8,
@@ -14,7 +15,7 @@ module prove_montgomery #(
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer LOG2_R = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
-    localparam integer START = 2; // -h follows q a cycle later
+    localparam integer START = 2; // -h follows q by a cycle.
     localparam integer WIDE = 2 * WIDTH + LOG2_R;
 
     (* anyconst *) reg [WIDTH-1:0] q;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sensor's chip in simulation: a PicoRV32, memory, the client engine with transfers, a UART, a sensor, a source of
-// random words, and a port that frames leave through, a word a cycle. Without ENGINE it is the same chip for the same
-// program in software: everything else, and so the core's cycles, are the same.
+// A sensor's chip in simulation: a PicoRV32, memory, the client engine with transfers, a UART, a sensor, a
+// source of random words, and a port that frames leave through, a word a cycle. Without ENGINE it is the same
+// chip for the same program in software: everything else, and so the core's cycles, are the same.
 //
 //     0x0...  memory, from which the core starts
 //     0x1...  the registers below, by words
@@ -11,7 +11,7 @@ module cm_soc #(
     parameter integer ENGINE = 1,        // 0: no client engine
     parameter integer LOG2_WORDS = 18,   // 10 .. 26: log2 of the memory's words of 32 bits
     parameter integer UART_DIVISOR = 16, // 2 .. 65536: cycles of a bit
-    parameter integer LOG2_N = 12,       // this and those below: cm_client_axi
+    parameter integer LOG2_N = 12,       // as in cm_client_axi, like those below
     parameter integer WIDTH = 27,
     parameter integer LOG2_UNITS = 3,
     parameter integer PRIMES = 3,
@@ -22,7 +22,7 @@ module cm_soc #(
     output wire        uart_tx_o,
     output reg         exit_o,
     output reg  [31:0] exit_code_o,
-    output wire        trap_o,          // the core has met what it cannot do
+    output wire        trap_o,          // The core has met what it cannot do.
     output wire        irq_o,
     input  wire        sensor_valid_i,
     output wire        sensor_ready_o,
@@ -41,17 +41,18 @@ module cm_soc #(
     localparam [5:0] EXIT = 6'd1;    // write: the program is over
     localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one
     localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as there is one
-    localparam [5:0] ADDRESS = 6'd4; // write: of the transfers that are started next
-    localparam [5:0] SEND = 6'd5;    // write: values to the engine; bit 20: of 16 bits; bit 21: signed; bit 22: they
-                                     // are pieces, and ADDRESS is that of a list; read: busy
+    localparam [5:0] ADDRESS = 6'd4; // write: address of the transfers that are started next
+    // Write: values to the engine; bit 20: they have 16 bits; bit 21: they are signed; bit 22: they are
+    // pieces, and ADDRESS is that of a list. Read: busy.
+    localparam [5:0] SEND = 6'd5;
     localparam [5:0] RECEIVE = 6'd6; // write: at most so many words from the engine; read: how many have come
     localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
     localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
     localparam [5:0] CLEAR = 6'd10;  // write: so many words become 0; read: busy
-    localparam integer ENGINE_IRQ = 3; // the core's interrupts before it are its own
+    localparam integer ENGINE_IRQ = 3; // The core has the interrupts below it for itself.
 
-    // --- the core ---------------------------------------------------------------------------------------------------
+    // --- the core ------------------------------------------------------------------------------------------
 
     wire        valid, ready;
     wire [31:0] address, write_data;
@@ -70,15 +71,15 @@ module cm_soc #(
         .mem_rdata(read_data),
         .mem_la_read(ahead_read), .mem_la_write(ahead_write), .mem_la_addr(ahead_address),
         .mem_la_wdata(ahead_data), .mem_la_wstrb(ahead_strobe),
-        .mem_instr(), .pcpi_valid(), .pcpi_insn(), .pcpi_rs1(), .pcpi_rs2(), .eoi(), .trace_valid(), .trace_data(),
-        .pcpi_wr(1'b0), .pcpi_rd(32'd0), .pcpi_wait(1'b0), .pcpi_ready(1'b0),
+        .mem_instr(), .pcpi_valid(), .pcpi_insn(), .pcpi_rs1(), .pcpi_rs2(), .eoi(), .trace_valid(),
+        .trace_data(), .pcpi_wr(1'b0), .pcpi_rd(32'd0), .pcpi_wait(1'b0), .pcpi_ready(1'b0),
         .irq({{(31 - ENGINE_IRQ){1'b0}}, irq_o, {ENGINE_IRQ{1'b0}}})
     );
     wire to_memory = address[31:28] == 4'd0;
     wire to_register = valid && address[31:28] == 4'd1;
     wire to_engine = valid && address[31:28] == 4'd2;
 
-    // --- the memory: it knows an address a cycle ahead, so the core never waits -------------------------------------
+    // --- the memory: it knows an address a cycle ahead, so the core never waits ----------------------------
 
     wire [31:0]           memory_data;
     wire                  transfer_write;
@@ -87,18 +88,18 @@ module cm_soc #(
     cm_soc_ram #(.LOG2_WORDS(LOG2_WORDS)) u_ram (
         .clk_i(clk_i), .core_read_i(ahead_read),
         .core_write_i(ahead_write && ahead_address[31:28] == 4'd0),
-        .core_address_i(ahead_address[LOG2_WORDS+1:2]), .core_strobe_i(ahead_strobe), .core_data_i(ahead_data),
-        .core_data_o(memory_data),
-        .transfer_write_i(transfer_write), .transfer_address_i(transfer_address), .transfer_data_i(transfer_in),
-        .transfer_data_o(transfer_out)
+        .core_address_i(ahead_address[LOG2_WORDS+1:2]), .core_strobe_i(ahead_strobe),
+        .core_data_i(ahead_data), .core_data_o(memory_data),
+        .transfer_write_i(transfer_write), .transfer_address_i(transfer_address),
+        .transfer_data_i(transfer_in), .transfer_data_o(transfer_out)
     );
 
-    // --- the registers ----------------------------------------------------------------------------------------------
+    // --- the registers -------------------------------------------------------------------------------------
 
     reg         register_ready;
     reg  [31:0] register_data;
     reg  [LOG2_WORDS-1:0] transfer_from;
-    reg         odd; // half of a word
+    reg         odd; // selects the upper half of a word
     reg         sends_frames;
     reg  [15:0] modulus;
     wire [5:0]  place = address[7:2];
@@ -109,7 +110,8 @@ module cm_soc #(
     wire        writes = to_register && !register_ready && strobe != 4'd0;
     wire        waits_for_sensor = place == SENSOR && !sensor_valid_i;
     wire        waits_for_random = place == RANDOM && (!entropy_valid_i || engine_takes_entropy);
-    wire        reads = to_register && !register_ready && strobe == 4'd0 && !waits_for_sensor && !waits_for_random;
+    wire        reads = to_register && !register_ready && strobe == 4'd0 && !waits_for_sensor
+        && !waits_for_random;
     assign sensor_ready_o = reads && place == SENSOR;
     assign entropy_ready_o = engine_takes_entropy || (reads && place == RANDOM);
     always_ff @(posedge clk_i) begin
@@ -143,7 +145,7 @@ module cm_soc #(
         .byte_i(write_data[7:0]), .tx_o(uart_tx_o)
     );
 
-    // --- transfers --------------------------------------------------------------------------------------------------
+    // --- transfers -----------------------------------------------------------------------------------------
 
     wire        send_valid, send_ready, send_last;
     wire [31:0] send_data;
@@ -151,23 +153,24 @@ module cm_soc #(
     wire [31:0] back_data;
     cm_soc_dma #(.LOG2_WORDS(LOG2_WORDS)) u_dma (
         .clk_i(clk_i), .rst_i(rst_i),
-        .send_i(writes && place == SEND), .receive_i(writes && place == RECEIVE), .leave_i(writes && place == LEAVE),
-        .clear_i(writes && place == CLEAR),
+        .send_i(writes && place == SEND), .receive_i(writes && place == RECEIVE),
+        .leave_i(writes && place == LEAVE), .clear_i(writes && place == CLEAR),
         .address_i(transfer_from), .count_i(write_data[19:0]), .halves_i(write_data[20]), .odd_i(odd),
         .signed_i(write_data[21]), .list_i(write_data[22]), .modulus_i(modulus),
         .sends_o(sends), .leaves_o(leaves), .clears_o(clears), .received_o(received),
         .write_o(transfer_write), .address_o(transfer_address), .data_o(transfer_in), .data_i(transfer_out),
-        .send_valid_o(send_valid), .send_ready_i(send_ready), .send_data_o(send_data), .send_last_o(send_last),
-        .receive_valid_i(back_valid), .receive_ready_o(back_ready), .receive_data_i(back_data),
-        .leave_valid_o(frame_valid_o), .leave_data_o(frame_o)
+        .send_valid_o(send_valid), .send_ready_i(send_ready), .send_data_o(send_data),
+        .send_last_o(send_last), .receive_valid_i(back_valid), .receive_ready_o(back_ready),
+        .receive_data_i(back_data), .leave_valid_o(frame_valid_o), .leave_data_o(frame_o)
     );
 
-    // --- the engine -------------------------------------------------------------------------------------------------
+    // --- the engine ----------------------------------------------------------------------------------------
 
     wire        engine_ready;
     wire [31:0] engine_data;
     assign ready = to_memory ? valid : to_register ? register_ready : to_engine ? engine_ready : valid;
-    assign read_data = to_memory ? memory_data : to_register ? register_data : to_engine ? engine_data : 32'd0;
+    assign read_data = to_memory ? memory_data : to_register ? register_data : to_engine ? engine_data
+        : 32'd0;
     generate
         if (ENGINE != 0) begin : g_engine
             wire        address_ready, data_ready, read_ready;
@@ -182,7 +185,7 @@ module cm_soc #(
             assign engine_ready = write_response || read_response;
             assign engine_takes_entropy = entropy_wanted && entropy_valid_i;
             assign send_ready = sends_frames ? frames_ready : value_ready;
-            assign back_valid = frame_valid || result_valid; // only one of them works at a time
+            assign back_valid = frame_valid || result_valid; // Only one of them works at a time.
             assign back_data = frame_valid ? frame_data : result_data;
             always_ff @(posedge clk_i) begin
                 address_given <= (address_given || (engine_writes && address_ready)) && !engine_ready;
@@ -213,8 +216,8 @@ module cm_soc #(
                 .m_axis_frame_tready(back_ready),
                 .s_axis_read_tdata(send_data), .s_axis_read_tvalid(send_valid && sends_frames),
                 .s_axis_read_tready(frames_ready),
-                .m_axis_result_tdata(result_data), .m_axis_result_tvalid(result_valid), .m_axis_result_tlast(),
-                .m_axis_result_tready(back_ready && !frame_valid)
+                .m_axis_result_tdata(result_data), .m_axis_result_tvalid(result_valid),
+                .m_axis_result_tlast(), .m_axis_result_tready(back_ready && !frame_valid)
             );
         end else begin : g_none
             assign engine_ready = to_engine;

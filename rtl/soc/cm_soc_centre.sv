@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two numbers below a modulus, in 16 bits each, to those within half of it of 0: a word on its way to the memory. 0: no
-// modulus, and the word is left as it is.
+// Centres two numbers of 16 bits below a modulus around 0, on a word's way to the memory. A modulus of 0
+// leaves the word as it is. The module is combinational.
 `default_nettype none
 module cm_soc_centre (
     input  wire [15:0] modulus_i,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then what goes
-// out of the system; and clears memory while nothing else does. A start sets the address of a channel and how many items it moves; nothing else stops it but
-// another start. What is sent may be in pieces: the address is then that of a list, of an address and a length in bytes
-// for each, all of them of whole words.
+// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then
+// what goes out of the system; and clears memory while nothing else does. A start sets the address of a
+// channel and how many items it moves; nothing else stops it but another start. What is sent may be in
+// pieces: the address is then that of a list, of an address and a length in bytes for each, all of them of
+// whole words.
 `default_nettype none
 module cm_soc_dma #(
     parameter integer LOG2_WORDS = 18
 ) (
     input  wire                  clk_i,
     input  wire                  rst_i,
-    // The channels: for one cycle, with the address of a word and a count.
+    // Starts of channels, for one cycle, with the address of a word and a count.
     input  wire                  send_i,
     input  wire                  receive_i,
     input  wire                  leave_i,
@@ -25,12 +26,12 @@ module cm_soc_dma #(
     output wire                  leaves_o,
     output wire                  clears_o,
     output reg  [19:0]           received_o, // words in memory since the start
-    // The memory.
+    // Port of the memory.
     output wire                  write_o,
     output wire [LOG2_WORDS-1:0] address_o,
     output wire [31:0]           data_o,
     input  wire [31:0]           data_i,
-    // The streams.
+    // Ports of the streams.
     output wire                  send_valid_o,
     input  wire                  send_ready_i,
     output wire [31:0]           send_data_o,
@@ -38,7 +39,7 @@ module cm_soc_dma #(
     input  wire                  receive_valid_i,
     output wire                  receive_ready_o,
     input  wire [31:0]           receive_data_i,
-    output reg                   leave_valid_o, // there is no waiting
+    output reg                   leave_valid_o, // valid for a cycle: the port never waits
     output wire [31:0]           leave_data_o
 );
     `include "cm_refuse.svh"
@@ -48,7 +49,7 @@ module cm_soc_dma #(
     endgenerate
     localparam integer LOG2_QUEUE = 3;
 
-    // --- from a stream to the memory --------------------------------------------------------------------------------
+    // --- from a stream to the memory -----------------------------------------------------------------------
 
     reg [19:0]           receive_left;
     reg [LOG2_WORDS-1:0] receive_at;
@@ -73,17 +74,17 @@ module cm_soc_dma #(
         end
     end
 
-    // --- from the memory to a stream --------------------------------------------------------------------------------
+    // --- from the memory to a stream -----------------------------------------------------------------------
 
-    reg [19:0]           fetch_left; // words
+    reg [19:0]           fetch_left; // number of words to fetch
     reg [LOG2_WORDS-1:0] fetch_at;
-    reg                  fetched;    // the word is at data_i
-    reg [19:0]           send_left;  // items
+    reg                  fetched;    // The word is at data_i.
+    reg [19:0]           send_left;  // number of items to send
     reg                  halves, is_signed, upper;
-    reg [19:0]           list_left;  // pieces
+    reg [19:0]           list_left;  // number of pieces left
     reg [LOG2_WORDS-1:0] list_at;
-    reg                  looked;     // a word of the list is at data_i:
-    reg                  at_length;  // the piece's length, not its address
+    reg                  looked;     // A word of the list is at data_i.
+    reg                  at_length;  // It is the piece's length instead of its address.
     wire                 queue_valid;
     wire [31:0]          queue_word;
     wire [LOG2_QUEUE:0]  level;
@@ -141,7 +142,7 @@ module cm_soc_dma #(
         end
     end
 
-    // --- out of the system ------------------------------------------------------------------------------------------
+    // --- out of the system ---------------------------------------------------------------------------------
 
     reg [19:0]           leave_left;
     reg [LOG2_WORDS-1:0] leave_at;
@@ -164,7 +165,7 @@ module cm_soc_dma #(
         end
     end
 
-    // --- zeros ------------------------------------------------------------------------------------------------------
+    // --- zeros ---------------------------------------------------------------------------------------------
 
     reg [19:0]           clear_left;
     reg [LOG2_WORDS-1:0] clear_at;
@@ -185,7 +186,8 @@ module cm_soc_dma #(
     wire [31:0] centred;
     cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(centred));
     assign write_o = receives || clears;
-    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at : clear_at;
+    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at
+        : clear_at;
     assign data_o = receives ? centred : 32'd0;
 endmodule
 `default_nettype wire

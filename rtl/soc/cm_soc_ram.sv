@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system's memory: a port for the core, which writes bytes, and one for transfers, which are whole words. A word
-// that is read is there in the next cycle.
+// The system's memory: a port for the core, which writes bytes, and one for transfers, which are whole words.
+// A word that is read is there in the next cycle; neither port ever waits.
 `default_nettype none
 module cm_soc_ram #(
     parameter integer LOG2_WORDS = 18
@@ -22,7 +22,7 @@ module cm_soc_ram #(
         `CM_REFUSE(g_bad_log2_words, LOG2_WORDS < 10 || LOG2_WORDS > 26,
                    "cm_soc_ram: LOG2_WORDS must be from 10 to 26.")
     endgenerate
-    reg [31:0] words [0:(1<<LOG2_WORDS)-1]; // the harness writes the program here
+    reg [31:0] words [0:(1<<LOG2_WORDS)-1]; // The harness writes the program here.
     integer b;
 
     always_ff @(posedge clk_i) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending half of a UART: eight bits, no parity, one stop bit.
+// The sending half of a UART: eight bits, no parity, one stop bit, DIVISOR cycles each. A byte is taken with
+// valid_i and ready_o, and ready_o rises again after its stop bit.
 `default_nettype none
 module cm_soc_uart #(
-    parameter integer DIVISOR = 16 // cycles a bit, at least 2
+    parameter integer DIVISOR = 16 // cycles of a bit, at least 2
 ) (
     input  wire       clk_i,
     input  wire       rst_i,
@@ -13,9 +14,10 @@ module cm_soc_uart #(
 );
     `include "cm_refuse.svh"
     generate
-        `CM_REFUSE(g_bad_divisor, DIVISOR < 2 || DIVISOR > 65536, "cm_soc_uart: DIVISOR must be from 2 to 65536.")
+        `CM_REFUSE(g_bad_divisor, DIVISOR < 2 || DIVISOR > 65536,
+                   "cm_soc_uart: DIVISOR must be from 2 to 65536.")
     endgenerate
-    reg [9:0]  shift; // the bit that is sent is the lowest
+    reg [9:0]  shift; // bits left to send, the next one lowest
     reg [3:0]  left;
     reg [15:0] wait_left;
     localparam [15:0] LAST = DIVISOR[15:0] - 16'd1;

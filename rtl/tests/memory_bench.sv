@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes words i * 37 + 5 into a mapped cm_ram of 64 words of 8 bits and reads them back, dumping from the first write.
+// Writes words i * 37 + 5 into a mapped cm_ram of 64 words of 8 bits and reads them back, dumping from the
+// first write.
 `timescale 1ps / 1ps
 `default_nettype none
 module memory_bench #(

@@ -139,14 +139,15 @@ module scale_bench #(
     wire [60:0]         whole;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
         .clk_i(clk_i), .rst_i(rst_i), .t_i(t_i), .half_i(half_i), .signed_i(signed_i), .valid_i(valid_i),
-        .value_i(value_i), .m_o(m), .product_i(wide[64 +: WIDTH+1]), .whole_i(whole[WIDTH:0]), .valid_o(valid_o),
-        .wrong_o(wrong_o), .r_o(r_o)
+        .value_i(value_i), .m_o(m), .product_i(wide[64 +: WIDTH+1]), .whole_i(whole[WIDTH:0]),
+        .valid_o(valid_o), .wrong_o(wrong_o), .r_o(r_o)
     );
     cm_client_products #(.WIDTH(WIDTH)) u_products (
         .clk_i(clk_i), .rst_i(rst_i), .codec_i(1'b0), .sums_i(1'b0), .coordinates_i(66'd0),
         .first_digits_i(54'd0), .second_digits_i(36'd0), .minus_i(1'b0), .fraction_i(64'd0),
-        .residues_i({(2 * WIDTH){1'b0}}), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(m),
-        .ratio_i(ratio_i), .factor_i(factor_i), .t_i(t_i), .wide_o(wide), .second_o(), .whole_o(whole)
+        .residues_i({(2 * WIDTH){1'b0}}), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0),
+        .message_i(m), .ratio_i(ratio_i), .factor_i(factor_i), .t_i(t_i), .wide_o(wide), .second_o(),
+        .whole_o(whole)
     );
 endmodule
 `default_nettype wire

@@ -95,17 +95,18 @@ def tables() -> tuple[list[tuple[int, int]], list[int]]:
 
 MODULE = """\
 // SPDX-License-Identifier: Apache-2.0
-// Written by tools/client_roots.py: words of cm_client_roots. Angles are those of the largest ring, 2^13.
+// The table of cm_client_roots, written by rtl/tools/client_roots.py. Angles are those of the largest ring,
+// 2^13. The module is combinational.
 `default_nettype none
 module cm_client_root_table (
     input  wire [6:0]  coarse_i,   // a multiple of pi / 256, up to 64
-    input  wire [4:0]  fine_i,     // of pi / 8192, up to 16
-    input  wire [10:0] angle_i,    // of both, at least 1, modulo 2^11
-    output reg  [35:0] cosine_o,   // of the coarse angle, times 2^35
-    output reg  [35:0] sine_o,
+    input  wire [4:0]  fine_i,     // a multiple of pi / 8192, up to 16
+    input  wire [10:0] angle_i,    // the sum of both, at least 1, modulo 2^11
+    output reg  [35:0] cosine_o,   // cosine of the coarse angle, times 2^35
+    output reg  [35:0] sine_o,     // its sine, likewise
     output reg  [26:0] fine_o,     // sine of the fine angle, times 2^34
-    output reg  [16:0] versed_o,   // 1 less its cosine, times 2^32
-    output wire [1:0]  missing_o   // in the sine and in the cosine, in units of 2^-31
+    output reg  [16:0] versed_o,   // 1 less the cosine of the fine angle, times 2^32
+    output wire [1:0]  missing_o   // units of 2^-31 missing in the sine and in the cosine
 );
     always_comb begin
         case (coarse_i)

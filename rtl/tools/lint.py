@@ -33,7 +33,7 @@ ALLOWED = ("WIDTHEXPAND", "VARHIDDEN", "UNUSEDSIGNAL", "UNSIGNED")
 ALLOWED_IN_SOC = ("TIMESCALEMOD", "PINCONNECTEMPTY")
 STYLE = ",".join(
     (
-        "line-length=length:120",
+        "line-length=length:110",
         "-no-tabs",
         "no-trailing-spaces",
         "-explicit-parameter-storage-type",

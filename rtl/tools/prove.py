@@ -54,6 +54,26 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "products": ({}, {}),
     "scale": ({"wrong": ANYTHING}, {}),
     "sum": ({}, {}),
+    "drain": (
+        dict.fromkeys(
+            ("index_o", *(f"u_sum_{which}.g_registers.words" for which in ("read_index", "index")))
+        ),
+        {"LOG2_N": 10},
+    ),
+    "message_output": ({}, {"LOG2_N": 10}),
+    "key_check": (dict.fromkeys(("zeros", "next_word", "secret_last", "public_last")), {"LOG2_N": 10}),
+    "settings": (
+        dict.fromkeys(
+            (
+                *("params_id_o", "key_id_o", "scale_o", "counter_low_o", "counter_end_o", "largest_o"),
+                *("t_o", "t_factor_o", "t_half_o", "t_ratio_o", "last_prime_o", "primes_fit_o"),
+                *("signed_values_o", "coefficients_o", "shake_o", "with_tags_o", "ckks_o", "complex_slots_o"),
+                *("float_values_o", "ckks_exponent_o", "ckks_scale_o", "ckks_limit_o"),
+                *("table_prime_o", "table_index_o", "table_component_o"),
+            )
+        ),
+        {"LOG2_N": 10},
+    ),
     "reader": ({"crc": 0xFFFFFFFF, "component": 1, **dict.fromkeys(("left", "set_done_o", "counter"))}, {}),
 }
 """Modules of rtl/client with secrets: what registers hold behind a reset if not 0, and parameters."""

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encryptions of zero under a public key, u p0 + e0 and u p1 + e1, in coefficients, for several primes at once: with
-// the key, the errors and u given. And of decryption c0 + c1 s. It is there to be compared with a published chip
-// (docs/client-engine.md), so it has what that has: no sampler, no encoder, no bus, and nothing is wiped.
+// Encrypts zero under a public key, u p0 + e0 and u p1 + e1, in coefficients, for several primes at once,
+// with the key, the errors and u given; and decrypts, c0 + c1 s. It is there to be compared with a published
+// chip (docs/client-engine.md), so it has what that has: no sampler, no encoder, no bus, and nothing is
+// wiped.
 //
-// Every prime has a layer of two butterflies, all layers work in lockstep under one cm_ntt_control. A job is
-//   u in small form: stages 2 to LOG2_N of its transform, as a layer selects the first; times p1 into page 1, times p0
-//   in place; both back, and e added on the way to memory.
+// Every prime has a layer of two butterflies, and all layers work in lockstep under one cm_ntt_control. A job
+// is taken in a cycle with start_i and without busy_o:
+//   u in small form: stages 2 to LOG2_N of its transform, as a layer selects the first; times p1 into page 1,
+//   times p0 in place; both back, and e added on the way to memory.
 //   decrypt_i: page 0 is c1; its transform, times component 0 of the key; back, and page 1 added likewise.
 // The result is in page 0 (and 1). Twiddles and the key are times R (cm_montgomery_multiply).
 `default_nettype none
 module cm_zero_encrypt #(
     parameter integer LOG2_N = 12,           // 5 .. 14
-    parameter integer WIDTH = 40,            // 16 .. 40: bits of a prime, at most
+    parameter integer WIDTH = 40,            // 16 .. 40: largest width of a prime
     parameter integer PRIMES = 3,            // 1 .. 8
-    parameter integer ERROR_BITS = 6,        // 2 .. 12, of a signed error; less than every prime has
-    parameter integer DEEP = 1,              // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24  // cm_montgomery_multiply
+    parameter integer ERROR_BITS = 6, // 2 .. 12: width of a signed error; less than that of every prime
+    parameter integer DEEP = 1,              // 1: a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24  // as in cm_montgomery_multiply
 ) (
     input  wire                    clk_i,
     input  wire                    rst_i,
     input  wire [PRIMES*WIDTH-1:0] q_i,    // must not change during a job
-    input  wire [PRIMES*WIDTH-1:0] root_i, // psi^(n/2), the root of the first stage; the same
-    input  wire                    start_i, // taken when not busy_o
+    // The root of the first stage, psi^(n/2), which must not change during a job.
+    input  wire [PRIMES*WIDTH-1:0] root_i,
+    input  wire                    start_i, // taken in a cycle without busy_o
     input  wire                    decrypt_i,
     output wire                    busy_o,
-    output wire                    done_o, // with the last cycle in which busy_o is set
+    output wire                    done_o, // high in the last cycle of busy_o
     // A word that the host writes, while no job runs. By kind its address, and data from the lowest bit up:
     //   0  a         u of coefficients {x, h, a, v}, two bits each, in the order of {x, h, v}
     //   1  {p, r}    error p of coefficients {h, r, v}, in the order of {v, h}
@@ -36,7 +39,8 @@ module cm_zero_encrypt #(
     input  wire [2:0]              write_layer_i,
     input  wire [LOG2_N:0]         write_address_i,
     input  wire [4*WIDTH-1:0]      write_data_i,
-    // A row of a result: coefficients {h, r, v} of page p at {p, r}, in the order of {v, h}, two cycles later.
+    // A row of a result: coefficients {h, r, v} of page p at {p, r}, in the order of {v, h}, two cycles
+    // later.
     input  wire [2:0]              read_layer_i,
     input  wire [LOG2_N-2:0]       read_address_i,
     output reg  [4*WIDTH-1:0]      read_data_o
@@ -61,11 +65,12 @@ module cm_zero_encrypt #(
     localparam integer TABLE_BITS = LOG2_N + 1;
     localparam integer ADD_LATENCY = add_latency(DEEP);
     localparam integer INPUT_LATENCY = input_latency(DEEP);
-    localparam integer FINISH = 1 + INPUT_LATENCY + ADD_LATENCY; // from a result to the write of its sum
+    // Cycles from a result to the write of its sum.
+    localparam integer FINISH = 1 + INPUT_LATENCY + ADD_LATENCY;
 
     localparam [2:0] KIND_U = 3'd0, KIND_ERROR = 3'd1, KIND_TWIDDLE = 3'd2, KIND_KEY = 3'd3, KIND_ROW = 3'd4;
 
-    // --- control ---------------------------------------------------------------------------------------------------
+    // --- control -------------------------------------------------------------------------------------------
 
     wire                  start = start_i && !busy_o;
     wire                  control_busy, control_done;
@@ -78,8 +83,9 @@ module cm_zero_encrypt #(
     wire                  rotate_left, rotate_right;
 
     cm_ntt_control #(
-        .LOG2_N(LOG2_N), .LOG2_UNITS(1), .LOG2_PAGES(1), .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY),
-        .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
+        .LOG2_N(LOG2_N), .LOG2_UNITS(1), .LOG2_PAGES(1), .INPUT_LATENCY(INPUT_LATENCY),
+        .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)),
+        .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
         .start_i(start), .forward_i(1'b1), .first_done_i(!decrypt_i), .products_i(decrypt_i ? 2'd1 : 2'd2),
@@ -93,18 +99,18 @@ module cm_zero_encrypt #(
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 
-    // The rows of u are those of the first pass, whose last one is the last of all rows. What is added to comes in the
-    // last pass, after LOG2_N or LOG2_N - 1 passes forward, one or two of products, and LOG2_N - 1 back of one or two
-    // pages each.
+    // The rows of u are those of the first pass, whose last one is the last of all rows. What is added to
+    // comes in the last pass, after LOG2_N or LOG2_N - 1 passes forward, one or two of products, and LOG2_N -
+    // 1 back of one or two pages each.
     localparam integer PASS_BITS = 6;
     localparam integer ZERO_PASSES = (LOG2_N - 1) + 2 + 2 * (LOG2_N - 1);
     localparam integer DECRYPT_PASSES = LOG2_N + 1 + (LOG2_N - 1);
     reg                          decrypt;
-    reg                          reads_u; // rows of u are read
+    reg                          reads_u; // Rows of u are read.
     reg [PASS_BITS+ROW_BITS-1:0] written;
     wire last_pass = written[ROW_BITS +: PASS_BITS] >= (decrypt ? DECRYPT_PASSES[PASS_BITS-1:0]
                                                                 : ZERO_PASSES[PASS_BITS-1:0]);
-    reg [FINISH:1] sums;  // results on their way to memory
+    reg [FINISH:1] sums;  // marks results on their way to memory
     reg [FINISH:1] dones;
     always_ff @(posedge clk_i) begin
         if (start) begin
@@ -130,7 +136,7 @@ module cm_zero_encrypt #(
         .clk_i(clk_i), .data_i(write_address), .data_o(sum_address)
     );
 
-    // --- u and errors, common to all primes ------------------------------------------------------------------------
+    // --- u and errors, common to all primes ----------------------------------------------------------------
 
     wire [15:0]             u_word;
     wire [4*ERROR_BITS-1:0] errors;
@@ -147,8 +153,8 @@ module cm_zero_encrypt #(
         .read_i(1'b1), .read_address_i(write_address), .read_data_o(errors)
     );
 
-    // After the first stage, the lower half of the rows has the sums and the upper half the differences. Word {h, v} of
-    // each half of u belongs to column {v, h}.
+    // After the first stage, the lower half of the rows has the sums and the upper half the differences. Word
+    // {h, v} of each half of u belongs to column {v, h}.
     reg  u_late, minus_late;
     wire [7:0] lower = {u_word[6 +: 2], u_word[2 +: 2], u_word[4 +: 2], u_word[0 +: 2]};
     wire [7:0] upper = {u_word[14 +: 2], u_word[10 +: 2], u_word[12 +: 2], u_word[8 +: 2]};
@@ -157,7 +163,7 @@ module cm_zero_encrypt #(
         minus_late <= read_address[ROW_BITS-1];
     end
 
-    // --- layers ----------------------------------------------------------------------------------------------------
+    // --- layers --------------------------------------------------------------------------------------------
 
     wire [4*WIDTH*PRIMES-1:0] rows;
     genvar l;

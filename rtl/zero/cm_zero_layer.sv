@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cm_zero_encrypt has for each prime: two butterflies, two pages of residues, twiddles and the key.
+// The part of cm_zero_encrypt for one prime: two butterflies, two pages of residues, twiddles and the key. It
+// works in lockstep with the other layers, as cm_ntt_control says; a row of a page follows its address by a
+// cycle.
 //
-// A transform of u begins with its second stage: cm_zero_start gives the rows that the first would have written. What
-// the last stage of an inverse transform gives is added to the errors, or to the other page, on its way to the page.
+// A transform of u begins with its second stage: cm_zero_start gives the rows that the first would have
+// written. What the last stage of an inverse transform gives is added to the errors, or to the other page, on
+// its way to the page.
 `default_nettype none
 module cm_zero_layer #(
     parameter integer LOG2_N = 12,
@@ -16,7 +19,7 @@ module cm_zero_layer #(
     input  wire                    clk_i,
     input  wire [WIDTH-1:0]        q_i,
     input  wire [WIDTH-1:0]        root_i,
-    // A job's rows, {page, row}: cm_ntt_control.
+    // Addresses {page, row} of a job, from cm_ntt_control.
     input  wire                    busy_i,
     input  wire [ROW_BITS:0]       read_address_i,
     input  wire [TABLE_BITS-1:0]   table_address_i,
@@ -29,15 +32,15 @@ module cm_zero_layer #(
     input  wire                    swap_second_i,
     input  wire                    rotate_left_i,
     input  wire                    rotate_right_i,
-    input  wire                    write_i,         // of a result that nothing is added to
-    input  wire [ROW_BITS:0]       write_address_i, // of any result
-    // In place of a row that was read, a cycle after the read: of u.
+    input  wire                    write_i,         // writes a result that nothing is added to
+    input  wire [ROW_BITS:0]       write_address_i, // address of any result
+    // A row of u, which replaces one that was read a cycle before.
     input  wire                    is_u_i,
     input  wire                    minus_i,
     input  wire [7:0]              upper_i,
     input  wire [7:0]              lower_i,
-    // What is added to a result, a cycle after it came out: errors, or page 1.
-    input  wire                    add_page_i,      // during the whole job
+    // Terms added to a result, a cycle after it came out: errors, or page 1.
+    input  wire                    add_page_i,      // constant during a job
     input  wire [4*ERROR_BITS-1:0] errors_i,
     input  wire                    sum_write_i,
     input  wire [ROW_BITS:0]       sum_address_i,
@@ -48,12 +51,12 @@ module cm_zero_layer #(
     input  wire [LOG2_N:0]         host_address_i,
     input  wire [4*WIDTH-1:0]      host_data_i,
     input  wire [ROW_BITS:0]       host_read_i,
-    output wire [4*WIDTH-1:0]      host_row_o       // a cycle later
+    output wire [4*WIDTH-1:0]      host_row_o       // the row, a cycle after its address
 );
     `include "cm_latency.svh"
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
-    // --- pages -----------------------------------------------------------------------------------------------------
+    // --- pages ---------------------------------------------------------------------------------------------
 
     wire [4*WIDTH-1:0] result;
     wire [4*WIDTH-1:0] sums;
@@ -61,7 +64,7 @@ module cm_zero_layer #(
     genvar p, c, v;
     generate
         for (p = 0; p < 2; p = p + 1) begin : g_page
-            wire adds = p == 1 && add_page_i; // a page that is only added to the other
+            wire adds = p == 1 && add_page_i; // The page is only added to the other.
             wire writes = busy_i ? write_i && write_address_i[ROW_BITS] == p
                                  : row_write_i && host_address_i[ROW_BITS] == p;
             wire sum_here = sum_write_i && sum_address_i[ROW_BITS] == p;
@@ -87,9 +90,10 @@ module cm_zero_layer #(
     end
     assign host_row_o = host_page ? pages[1] : pages[0];
 
-    // --- factors: twiddles, each stored once, and the key ----------------------------------------------------------
+    // --- factors: twiddles, each stored once, and the key --------------------------------------------------
 
-    // The address' parts of 2^ROW_BITS: two of twiddles common to both units, one of those of a unit, four of the key.
+    // The address' parts of 2^ROW_BITS: two of twiddles common to both units, one of those of a unit, four of
+    // the key.
     wire [TABLE_BITS-ROW_BITS-1:0] part = table_address_i[TABLE_BITS-1:ROW_BITS];
     reg  [TABLE_BITS-ROW_BITS-1:0] part_late;
     always_ff @(posedge clk_i) part_late <= part;
@@ -114,18 +118,20 @@ module cm_zero_layer #(
                 .write_address_i(host_address_i[ROW_BITS:1]), .write_data_i(host_data_i[WIDTH-1:0]),
                 .read_i(1'b1), .read_address_i(table_address_i[ROW_BITS-1:0]), .read_data_o(own)
             );
-            // Word {component, row, half} of the unit, where the host's index is {component, row, unit, half}.
+            // Word {component, row, half} of the unit, where the host's index is {component, row, unit,
+            // half}.
             cm_ram #(.WIDTH(WIDTH), .DEPTH(4 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS + 2), .BLOCK(1)) u_key (
                 .clk_i(clk_i), .write_i(key_write_i && host_address_i[1] == v),
                 .write_address_i({host_address_i[LOG2_N:2], host_address_i[0]}),
                 .write_data_i(host_data_i[WIDTH-1:0]),
-                .read_i(1'b1), .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}), .read_data_o(key)
+                .read_i(1'b1), .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}),
+                .read_data_o(key)
             );
             assign read_factors[WIDTH*v +: WIDTH] = part_late < 3'd2 ? common : part_late == 3'd2 ? own : key;
         end
     endgenerate
 
-    // --- units -----------------------------------------------------------------------------------------------------
+    // --- units ---------------------------------------------------------------------------------------------
 
     wire [4*WIDTH-1:0] started;
     wire [4*WIDTH-1:0] row;
@@ -150,7 +156,7 @@ module cm_zero_layer #(
         .result_o(result)
     );
 
-    // --- sums ------------------------------------------------------------------------------------------------------
+    // --- sums ----------------------------------------------------------------------------------------------
 
     generate
         for (c = 0; c < 4; c = c + 1) begin : g_sum

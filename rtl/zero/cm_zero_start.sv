@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first stage of the transform of a polynomial of -1, 0 and 1: x + w y or x - w y modulo q is one of nine residues
-// that depend on the prime alone, so it is selected. w is a square root of -1, hence neither 0, 1 nor -1, and w + 1,
-// w - 1 and their negatives are residues as they are.
+// Does the first stage of the transform of a polynomial of -1, 0 and 1: x + w y or x - w y modulo q is one of
+// nine residues that depend on the prime alone, so it is selected. w is a square root of -1, hence neither 0,
+// 1 nor -1, and w + 1, w - 1 and their negatives are residues as they are.
 `default_nettype none
 module cm_zero_start #(
     parameter integer WIDTH = 40,
@@ -10,12 +10,12 @@ module cm_zero_start #(
     input  wire                   clk_i,
     input  wire [WIDTH-1:0]       q_i,
     input  wire [WIDTH-1:0]       root_i,  // w
-    input  wire                   minus_i, // x - w y
-    input  wire [2*COUNT-1:0]     x_i,     // signed, two bits each
+    input  wire                   minus_i, // selects x - w y
+    input  wire [2*COUNT-1:0]     x_i,     // signed numbers of two bits each
     input  wire [2*COUNT-1:0]     y_i,
     output wire [WIDTH*COUNT-1:0] residues_o
 );
-    // Constants, which are there long before they are needed.
+    // These constants are there long before they are needed.
     reg [WIDTH-1:0] minus_one, plus, plus_more, plus_less, less, less_more, less_less;
     always_ff @(posedge clk_i) begin
         minus_one <= q_i - 1'b1;
