@@ -86,7 +86,7 @@ def test_connections_without_a_handshake_end_and_are_logged(
     ],
 )
 def test_tls_has_forward_secrecy_and_authenticated_encryption(
-    server: Server, ciphers: str, is_taken: bool
+    server: Server, *, ciphers: str, is_taken: bool
 ) -> None:
     context = ssl.create_default_context(cafile=server.authority)
     context.maximum_version = ssl.TLSVersion.TLSv1_2

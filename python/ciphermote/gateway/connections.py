@@ -238,7 +238,8 @@ class HttpConnection(asyncio.Protocol):
             "state": self._served.state.copy(),
         }
         keep_alive = version == "1.1" and self._parser.should_keep_alive()
-        exchange = _Exchange(self, scope, keep_alive, self._expects_continue and version == "1.1")
+        expects_continue = self._expects_continue and version == "1.1"
+        exchange = _Exchange(self, scope, keep_alive=keep_alive, expects_continue=expects_continue)
         self._is_in_head, self._overhead, self.deadline = False, 0, math.inf
         self._arriving = exchange
         self._exchanges.append(exchange)
@@ -335,7 +336,7 @@ class _Exchange:
     """A request and its answer, as an ASGI application has them."""
 
     def __init__(
-        self, connection: HttpConnection, scope: Scope, keep_alive: bool, expects_continue: bool
+        self, connection: HttpConnection, scope: Scope, *, keep_alive: bool, expects_continue: bool
     ) -> None:
         self._connection = connection
         self._scope = scope
@@ -446,7 +447,7 @@ class _Exchange:
         if kind == "http.response.start" and not self._status:
             self._begin(message["status"], message.get("headers", ()))
         elif kind == "http.response.body" and self._status:
-            self._go_on(message.get("body", b""), message.get("more_body", False))
+            self._go_on(message.get("body", b""), more=message.get("more_body", False))
         else:
             raise RuntimeError(f"The application sends {kind}: an answer has one start, and then its body.")
 
@@ -477,7 +478,7 @@ class _Exchange:
         head.append(b"\r\n")
         self._head, self._status = head, status
 
-    def _go_on(self, body: bytes, more: bool) -> None:
+    def _go_on(self, body: bytes, *, more: bool) -> None:
         pieces = self._head or []
         if self._is_bodiless:
             pass
