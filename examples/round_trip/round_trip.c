@@ -131,14 +131,16 @@ static void set_up(void)
     static cm_seed_expander expander; /* what devices send under the secret key holds seeds */
     const cm_decryptor_setup decryption = {
         .arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
-    const cm_encryptor_setup setup = {.device = &device,
-                                      .emitter = &frames.emitter,
-                                      .arena = arena,
-                                      .arena_bytes = sizeof arena,
-                                      .log2_tiles = TILES};
+    cm_encryptor_setup setup = {.device = &device,
+                                .emitter = &frames.emitter,
+                                .arena = arena,
+                                .arena_bytes = sizeof arena,
+                                .xof = CM_XOF_CHACHA20,
+                                .log2_tiles = TILES};
     cm_frame_writer_init(&frames, (cm_sink){transmit, NULL});
     cm_seed_expander_init(&expander);
     check(cm_encryptor_init_symmetric(&under_secret_key, &secret_key, &setup), "encryptor");
+    setup.xof = CM_XOF_NONE; /* a public key's ciphertexts hold no seed */
     check(cm_encryptor_init_asymmetric(&under_public_key, &public_key, &setup), "encryptor");
     check(cm_decryptor_init(&decryptor, &secret_key, &decryption), "decryptor");
 }

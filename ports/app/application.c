@@ -297,8 +297,7 @@ static cm_status attempt(const request *asked)
     if (status != CM_OK) {
         return status;
     }
-    app.window.sent.counter = app.writer.emitter.info.counter;
-    app.window.sent.tags = app.sender.tags;
+    app.window.sent = cm_frame_writer_attempt(&app.writer);
     return store_window() == 0 ? CM_OK : CM_ERR_COUNTER;
 }
 
@@ -314,7 +313,7 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
     app.window.value_bytes = count * (uint32_t)sizeof(float);
     app.window.log2_scale = (uint8_t)log2_scale;
     memcpy(app.record + WINDOW_HEAD_BYTES, message(), app.window.value_bytes);
-    app.sender.window = CM_NEW_WINDOW;
+    cm_frame_sender_begin_window(&app.sender);
     app.window_state = WINDOW_BEGINS;
     status = attempt(asked);
     if (app.window_state == WINDOW_BEGINS) { /* nothing of it has left */
@@ -330,7 +329,7 @@ static cm_status encrypt_again(const request *asked)
         return CM_ERR_FRAME_FIELD;
     }
     const cm_status status = check_encryption(asked);
-    app.sender.window = app.window.sent.window;
+    cm_frame_sender_resume_window(&app.sender, app.window.sent.window);
     return status == CM_OK ? attempt(asked) : status;
 }
 

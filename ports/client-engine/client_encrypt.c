@@ -76,7 +76,7 @@ static bool serves_setup(job *of)
     }
     const cm_frame_writer *writer = (const cm_frame_writer *)(const void *)emitter;
     of->sender = writer->sender;
-    of->xof = of->public_key ? CM_XOF_NONE : setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : setup->xof;
+    of->xof = setup->xof;
     return writer->sink.write && of->xof != CM_XOF_BLAKE2XB &&
            (!of->sender || (of->sender->turn && window_reaches(of->sender, setup->device->counter.next)));
 }

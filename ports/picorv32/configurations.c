@@ -272,7 +272,7 @@ static void run_every_configuration(const message *of)
     for (unsigned tagged = 0; tagged < 2; tagged++) {
         run(of, false, CM_XOF_CHACHA20, tagged);
         run(of, false, CM_XOF_SHAKE256, tagged);
-        sender.window = CM_NEW_WINDOW;
+        cm_frame_sender_begin_window(&sender);
         run(of, true, CM_XOF_NONE, tagged);
     }
 }

@@ -63,8 +63,11 @@ static cm_status start(cm_encryptor *encryptor)
     static const cm_platform platform = {
         .random = draw, .counter_read = counter_read, .counter_write = counter_write};
     const cm_sink port = {console_leave, NULL};
-    const cm_encryptor_setup setup = {
-        .device = &device, .emitter = &frames.emitter, .arena = arena, .arena_bytes = sizeof arena};
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = &frames.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = CM_PROVISIONED_PUBLIC_KEY ? CM_XOF_NONE : CM_XOF_CHACHA20};
     cm_frame_writer_init(&frames, port);
     const cm_status status = cm_device_init(&device, cm_provisioned_device_secret, &platform);
     if (status != CM_OK) {

@@ -188,7 +188,7 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
     if (tagged) {
         const auto &[key, device, epoch, window, random] = *tagged;
         cm_frame_sender_init(&sender, bytes_of(key, CM_TAG_KEY_BYTES, "the tag key"), device, epoch);
-        sender.window = window;
+        cm_frame_sender_resume_window(&sender, window);
         std::memcpy(info.seed, bytes_of(random, 8, "the random bytes"), 8);
         cm_frame_writer_tag(&writer, &sender);
     }

@@ -228,6 +228,7 @@ static void hold_session(const cm_aided_plan *plan, const void *values, size_t b
                                       .emitter = cloud,
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = BUILD_LOG2_TILES};
     cm_aided aided;
     memcpy(arena, values, bytes);

@@ -152,6 +152,7 @@ static cm_status begin_session(cm_aided *session, const cm_aided_plan *plan, siz
                                       .emitter = &cloud.emitter,
                                       .arena = arena,
                                       .arena_bytes = arena_bytes,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = BUILD_LOG2_TILES};
     return cm_aided_begin(session, &key, plan, &setup);
 }

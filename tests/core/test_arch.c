@@ -226,7 +226,7 @@ static void what_it_answers_to_a_whole_encryption_is_the_call_s(void)
     memset(residues, 1, sizeof residues);
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer_init(&writer, sink);
-    const cm_encryptor_setup setup = {
+    cm_encryptor_setup setup = {
         .device = &device, .emitter = &writer.emitter, .arena = arena, .arena_bytes = sizeof arena};
     const cm_secret_key secret = {
         .params = &cm_n1024_q26, .key_id = 7, .ternary = ternary, .transformed = residues};
@@ -234,6 +234,7 @@ static void what_it_answers_to_a_whole_encryption_is_the_call_s(void)
     const cm_public_key public_key = {
         .params = &cm_n1024_q26, .key_id = 7, .polynomial = cm_flat_public_key_polynomial, .context = &flat};
     for (unsigned under = 0; under < 2; under++) {
+        setup.xof = under ? CM_XOF_NONE : CM_XOF_CHACHA20;
         const cm_status opened = under ? cm_encryptor_init_asymmetric(&encryptor, &public_key, &setup)
                                        : cm_encryptor_init_symmetric(&encryptor, &secret, &setup);
         CHECK(opened == CM_OK);

@@ -368,6 +368,7 @@ static cm_status encrypt_coefficients(unsigned log2_tiles, bool with_public_key,
                                       .emitter = &writer.emitter,
                                       .arena = arena,
                                       .arena_bytes = arena_bytes,
+                                      .xof = with_public_key ? CM_XOF_NONE : CM_XOF_CHACHA20,
                                       .log2_tiles = (uint8_t)log2_tiles};
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer_init(&writer, (cm_sink){count_bytes, NULL});

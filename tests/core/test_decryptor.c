@@ -76,6 +76,7 @@ static void start(void)
                                            .emitter = &frames.emitter,
                                            .arena = encryption_arena,
                                            .arena_bytes = sizeof encryption_arena,
+                                           .xof = CM_XOF_CHACHA20,
                                            .log2_tiles = BUILD_LOG2_TILES};
     const cm_decryptor_setup decryption = decryptor_setup();
     platform = (test_platform){.mode = RANDOM_GOOD};

@@ -146,7 +146,9 @@ static void faults_leave_no_key_behind(void)
     CHECK(test_emit_public_key(&device, params, NULL, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                &emitter) == CM_ERR_ARGUMENT);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, (cm_xof_kind)9, arena, sizeof arena,
-                               &emitter) == CM_ERR_UNSUPPORTED);
+                               &emitter) == CM_ERR_ARGUMENT);
+    CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_NONE, arena, sizeof arena,
+                               &emitter) == CM_ERR_ARGUMENT);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena,
                                CM_PUBLIC_KEY_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1, &emitter) == CM_ERR_ARENA);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,

@@ -264,8 +264,11 @@ static void a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing(
     no_params.params = NULL;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    const cm_encryptor_setup setup = {
-        .device = &device, .emitter = new_collector(), .arena = arena, .arena_bytes = sizeof arena};
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = new_collector(),
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20};
     cm_encryptor_setup wrong = setup;
     cm_encryptor encryptor;
     CHECK(cm_encryptor_init_symmetric(&encryptor, NULL, &setup) == CM_ERR_ARGUMENT);
@@ -274,6 +277,8 @@ static void a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing(
     CHECK(cm_encryptor_init_asymmetric(&encryptor, NULL, &setup) == CM_ERR_ARGUMENT);
     CHECK(cm_encryptor_init_symmetric(&encryptor, &no_params, &setup) == CM_ERR_PARAMS);
     wrong.xof = (cm_xof_kind)9;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_ARGUMENT);
+    wrong.xof = CM_XOF_NONE; /* component 1 is what a seed expands to */
     CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_ARGUMENT);
     wrong = setup;
     wrong.log2_tiles = CM_MAX_LOG2_TILES + 1;
@@ -304,6 +309,7 @@ static void one_encryptor_encrypts_again_and_again(void)
                                       .emitter = new_collector(),
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = BUILD_LOG2_TILES};
     cm_encryptor encryptor;
     CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_OK);
@@ -328,6 +334,7 @@ static void a_key_wiped_after_the_setup_is_refused(void)
                                       .emitter = new_collector(),
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = BUILD_LOG2_TILES};
     memcpy(words, CM_CONFIG_TRANSFORMED_SECRET ? (const void *)key.transformed : key.ternary,
            CM_CONFIG_TRANSFORMED_SECRET ? sizeof words : sizeof ternary);
@@ -528,28 +535,35 @@ static void an_object_of_the_setup_inside_the_arena_is_refused(void)
                                      .emitter = new_collector(),
                                      .arena = arena,
                                      .arena_bytes = sizeof arena,
+                                     .xof = CM_XOF_CHACHA20,
                                      .log2_tiles = BUILD_LOG2_TILES};
     void *const within = (uint8_t *)arena + sizeof arena - 512;
     _Static_assert(sizeof device <= 512 && sizeof key <= 512 && sizeof public <= 512, "they fit");
     cm_encryptor encryptor;
     cm_encryptor_setup bad = good;
+    cm_encryptor_setup unseeded = good;
+    unseeded.xof = CM_XOF_NONE;
     bad.device = within;
     memcpy(within, &device, sizeof device);
     CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &bad) == CM_ERR_ARENA);
+    bad.xof = CM_XOF_NONE;
     CHECK(cm_encryptor_init_asymmetric(&encryptor, &public, &bad) == CM_ERR_ARENA);
+    bad.xof = CM_XOF_CHACHA20;
     CHECK(cm_device_emit_public_key(&bad, params, ternary, 42) == CM_ERR_ARENA);
     CHECK(memcmp(within, &device, sizeof device) == 0);
     bad = good;
     bad.emitter = within;
     memcpy(within, good.emitter, sizeof *good.emitter);
     CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &bad) == CM_ERR_ARENA);
+    bad.xof = CM_XOF_NONE;
     CHECK(cm_encryptor_init_asymmetric(&encryptor, &public, &bad) == CM_ERR_ARENA);
+    bad.xof = CM_XOF_CHACHA20;
     CHECK(cm_device_emit_public_key(&bad, params, ternary, 42) == CM_ERR_ARENA);
     CHECK(memcmp(within, good.emitter, sizeof *good.emitter) == 0);
     memcpy(within, &key, sizeof key);
     CHECK(cm_encryptor_init_symmetric(&encryptor, within, &good) == CM_ERR_ARENA);
     memcpy(within, &public, sizeof public);
-    CHECK(cm_encryptor_init_asymmetric(&encryptor, within, &good) == CM_ERR_ARENA);
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, within, &unseeded) == CM_ERR_ARENA);
     CHECK(!collected.begun);
 }
 

@@ -494,6 +494,7 @@ static void begin_session(void)
                                       .emitter = open_server(),
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = BUILD_LOG2_TILES};
     memcpy(arena, integers, sizeof integers);
     outcome = cm_aided_begin(&aided, &secret_key, &plan, &setup);

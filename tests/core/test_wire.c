@@ -4,6 +4,7 @@
 
 #include "build.h"
 #include "check.h"
+#include "ciphermote/receipt.h"
 #include "common/bytes.h"
 #include "encrypting.h"
 #include "platform.h"
@@ -244,7 +245,7 @@ static cm_status send_one_tagged_frame(uint64_t counter, uint64_t window)
     cm_frame_writer_init(&writer, sink);
     cm_frame_sender_init(&sender, tag_key, 77, 3);
     cm_frame_writer_tag(&writer, &sender);
-    sender.window = window;
+    cm_frame_sender_resume_window(&sender, window);
     writer.emitter.info = info;
     reset_sink(sizeof bytes);
     const cm_status status = writer.emitter.begin(&writer.emitter, &writer.emitter.info);
@@ -281,7 +282,7 @@ static void a_sender_adds_up_the_tags_of_a_ciphertext(void)
     cm_frame_writer_tag(&writer, &sender);
     writer.emitter.info = frame.info;
     for (unsigned i = 0; i < 3; i++) {
-        sender.window = CM_NEW_WINDOW;
+        cm_frame_sender_begin_window(&sender);
         zeros[i] = 1;
         reset_sink(sizeof bytes);
         CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK && sender.tags == 0);
@@ -294,6 +295,9 @@ static void a_sender_adds_up_the_tags_of_a_ciphertext(void)
             sum += cmi_load64(bytes + at + frame.frame_bytes - CM_FRAME_CRC_BYTES - CM_TAG_BYTES);
         }
         CHECK(sender.tags == sum);
+        const cm_attempt sent = cm_frame_writer_attempt(&writer);
+        CHECK(sent.tags == sum && sent.window == 9 && sent.counter == 9);
+        CHECK(sent.device == 77 && sent.epoch == 3);
     }
 }
 
@@ -341,7 +345,7 @@ static void a_frame_after_one_that_failed_has_a_tag_of_its_own(void)
     cm_frame_writer_init(&writer, failing);
     cm_frame_writer_tag(&writer, &sender);
     writer.emitter.info = info;
-    sender.window = CM_NEW_WINDOW;
+    cm_frame_sender_begin_window(&sender);
     CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK);
     CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) == CM_ERR_SINK);
     uint8_t any = 0;

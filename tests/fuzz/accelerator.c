@@ -142,8 +142,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, (cm_sink){keep, NULL});
     length = 0;
-    const cm_encryptor_setup setup = {
-        .device = fuzz_device(), .emitter = &writer.emitter, .arena = arena, .arena_bytes = sizeof arena};
+    const cm_encryptor_setup setup = {.device = fuzz_device(),
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = data[0] & 1 ? CM_XOF_CHACHA20 : CM_XOF_NONE};
     cm_encryptor encryptor;
     const cm_status status = data[0] & 1 ? cm_encryptor_init_symmetric(&encryptor, &secret, &setup)
                                          : cm_encryptor_init_asymmetric(&encryptor, &public, &setup);

@@ -67,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                       .emitter = &writer.emitter,
                                       .arena = arena,
                                       .arena_bytes = bytes,
+                                      .xof = CM_XOF_CHACHA20,
                                       .log2_tiles = plan.bfv.log2_tiles};
     fuzz_expect(cm_aided_begin(&aided, fuzz_key(), &plan, &setup) == CM_OK &&
                     cm_aided_send(&aided, 8) == CM_OK,

@@ -109,8 +109,8 @@ int main(void)
     if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
         return 1;
     }
-    const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena,
-                                      .arena_bytes = sizeof arena};
+    cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena,
+                                .arena_bytes = sizeof arena, .xof = CM_XOF_CHACHA20};
     cm_encryptor encryptor;
 #if CM_PROVISIONED_SECRET_KEY
     if (cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup) != CM_OK ||
@@ -119,6 +119,7 @@ int main(void)
     }
 #endif
 #if CM_PROVISIONED_PUBLIC_KEY
+    setup.xof = CM_XOF_NONE;
     if (cm_encryptor_init_asymmetric(&encryptor, &cm_provisioned_public_key, &setup) != CM_OK ||
         cm_ckks_encrypt(&encryptor, &input) != CM_OK) {
         return 3;

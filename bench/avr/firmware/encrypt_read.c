@@ -120,6 +120,7 @@ int main(int count, char **arguments)
                                           .emitter = &writer.emitter,
                                           .arena = arena,
                                           .arena_bytes = sizeof arena,
+                                          .xof = CM_XOF_CHACHA20,
                                           .log2_tiles = LOG2_TILES};
         status = cm_bfv_encrypt_read(&key, &setup, &reader);
     }

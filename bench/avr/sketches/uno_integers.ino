@@ -53,7 +53,7 @@ void loop()
 {
     static const cm_bfv_reader values = {value, nullptr, CM_PROVISIONED_N, 40961, 40960};
 #if TAGGED
-    sender.window = CM_NEW_WINDOW;
+    cm_frame_sender_begin_window(&sender);
 #endif
     GPIOR0 = 0x80;
     const cm_status status = ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values, SENDER);

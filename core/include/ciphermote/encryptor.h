@@ -8,6 +8,7 @@
  *                                       .emitter = &frames.emitter,
  *                                       .arena = arena,
  *                                       .arena_bytes = sizeof arena,
+ *                                       .xof = CM_XOF_CHACHA20,
  *                                       .log2_tiles = CM_LOG2_TILES};
  *     status = cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
  *     ... status = cm_ckks_encrypt(&encryptor, &values); ...
@@ -51,8 +52,8 @@ typedef struct cm_encryptor_setup {
     cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h) or a SEAL writer's (seal.h) */
     void *arena;         /* aligned to 8 bytes; used and wiped by each encryption */
     size_t arena_bytes;  /* CM_CKKS_..._ARENA_BYTES or CM_BFV_..._ARENA_BYTES */
-    cm_xof_kind xof : 8; /* secret key: what expands the public seed; 0 (CM_XOF_NONE) means ChaCha20.
-                            Public key: leave it 0 */
+    cm_xof_kind xof : 8; /* what expands the public seed: CM_XOF_CHACHA20, or one of SEAL's two for SEAL's
+                            seeded form; CM_XOF_NONE under a public key, where nothing has a seed */
     uint8_t log2_tiles;  /* work in tiles of n / 2^log2_tiles coefficients: 0 .. 4, but 3 on AVR and 0
                             with CM_CONFIG_ACCELERATOR; CM_LOG2_TILES is the preset's choice */
 } cm_encryptor_setup;
@@ -71,14 +72,14 @@ struct cm_encryptor {
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, where a is the expansion of a public seed by xof.
  * Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA (also if the
  * arena overlaps the key, the device or the emitter; on AVR, of the key only what it points at is compared),
- * CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the build leaves out. After an error the encryptor refuses
+ * CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the build leaves out; CM_ERR_ARGUMENT for no XOF. After an error the encryptor refuses
  * all encryptions (CM_ERR_ARGUMENT).
  */
 CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                                     const cm_encryptor_setup *setup);
 
 /* Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also
-   if setup->xof is not 0. */
+   if setup->xof is not CM_XOF_NONE. */
 CM_MUST_CHECK cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,
                                                      const cm_encryptor_setup *setup);
 

@@ -57,10 +57,10 @@ void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink);
 /*
  * Who sends frames of version 2: set by cm_frame_sender_init, and handed to a writer by
  * cm_frame_writer_tag. window is the number of the window whose readings the next ciphertext holds, the
- * counter of its first attempt; CM_NEW_WINDOW is replaced by the ciphertext's counter. Set it to
- * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones. tags is the sum modulo
- * 2^64 of the tags, as little-endian numbers, of the frames sent so far of the newest ciphertext: a receipt
- * for it has the same sum (docs/wire-format.md).
+ * counter of its first attempt; CM_NEW_WINDOW is replaced by that counter as the ciphertext begins. tags is
+ * the sum modulo 2^64 of the tags, as little-endian numbers, of the frames sent so far of the newest
+ * ciphertext: a receipt for it has the same sum (docs/wire-format.md). Both are for reading; the calls below
+ * and cm_frame_writer_attempt (receipt.h) say how they are used.
  */
 typedef struct cm_frame_sender {
     uint64_t window;
@@ -82,6 +82,22 @@ typedef struct cm_frame_sender {
  * key that was never filled in (zeros, or erased flash) are refused with CM_ERR_ARGUMENT.
  */
 void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint32_t device, uint16_t epoch);
+
+/*
+ * Call this before each ciphertext of new readings: it begins a window. A ciphertext without it is another
+ * attempt to send the window before, and must hold the same readings: a gateway counts one attempt of each
+ * window.
+ */
+static inline void cm_frame_sender_begin_window(cm_frame_sender *sender)
+{
+    sender->window = CM_NEW_WINDOW;
+}
+
+/* The next ciphertext is another attempt to send this window, which may have begun before a restart. */
+static inline void cm_frame_sender_resume_window(cm_frame_sender *sender, uint64_t window)
+{
+    sender->window = window;
+}
 
 /*
  * Make the writer's frames version 2. The sender must stay as long as the writer is used. A ciphertext whose

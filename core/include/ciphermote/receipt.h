@@ -3,9 +3,12 @@
  * Receipts, the device's side: a gateway answers each attempt to send a window that has arrived whole, once
  * it is stored durably. docs/wire-format.md has the layout.
  *
- *     cm_attempt sent = {.device = 7, .epoch = 1, .window = window, .counter = counter};
- *     ... for every packet or frame: cm_tags_add(&sent.tags, its tag); ...
+ *     status = cm_ckks_encrypt(&encryptor, &values);
+ *     cm_attempt sent = cm_frame_writer_attempt(&frames);
+ *     ...
  *     status = cm_receipt_check(bytes, CM_RECEIPT_BYTES, cm_provisioned_receipt_key, &sent, &verdict);
+ *
+ * A sender of compact packets fills the attempt itself, and adds up its tags: cm_tags_add(&sent.tags, tag).
  *
  * Until then, keep the window's readings or the bytes. Whatever the verdict, nothing of the window has to be
  * sent again.
@@ -34,7 +37,7 @@ typedef enum cm_verdict {
     CM_VERDICT_TOO_OLD = 3         /* the gateway no longer knows whether one does, and has dropped it */
 } cm_verdict;
 
-/* An attempt as it was sent. */
+/* An attempt as it was sent: what its receipt names. */
 typedef struct cm_attempt {
     uint64_t window;
     uint64_t counter;
@@ -42,6 +45,19 @@ typedef struct cm_attempt {
     uint32_t device;
     uint16_t epoch;
 } cm_attempt;
+
+/* The attempt that a writer with a sender (cm_frame_writer_tag) has just sent: call it after CM_OK. */
+static inline cm_attempt cm_frame_writer_attempt(const cm_frame_writer *writer)
+{
+    const cm_frame_sender *sender = writer->sender;
+    cm_attempt sent;
+    sent.window = sender->window;
+    sent.counter = writer->emitter.info.counter;
+    sent.tags = sender->tags;
+    sent.device = sender->device;
+    sent.epoch = sender->epoch;
+    return sent;
+}
 
 /*
  * Add a tag, wherever its packet or frame is kept: a packet ends in it, and a frame in it and 4 bytes of

@@ -114,7 +114,7 @@ static cm_status await_result(cm_aided *aided, uint64_t counter)
 static cm_status encrypt_values(cm_aided *aided, uint32_t count)
 {
     if (aided->sender) {
-        aided->sender->window = CM_NEW_WINDOW;
+        cm_frame_sender_begin_window(aided->sender);
     }
     const cm_status status =
         aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count) : encrypt_ckks(aided, count);

@@ -333,11 +333,6 @@ static unsigned tile_count(const encryption_layout *parts)
     return 1u << cmi_log2_tiles(parts->setup);
 }
 
-static cm_xof_kind xof_of(const cm_encryptor_setup *setup)
-{
-    return setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : setup->xof;
-}
-
 /* c0, a tile at a time. */
 static cm_status emit_symmetric(const encryption_layout *parts, const cm_secret_key *key)
 {
@@ -392,7 +387,7 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
     cmi_source_set_tables(source, cmi_roots_of(key));
     cm_status status = divide_encryption_arena(setup, key->params, source, 1, &parts);
     if (status == CM_OK) {
-        status = begin(&parts, source, key->params, key->key_id, xof_of(setup));
+        status = begin(&parts, source, key->params, key->key_id, setup->xof);
     }
     if (status == CM_OK) {
         status = emit_symmetric(&parts, key);
@@ -589,7 +584,7 @@ static cm_status check_symmetric(const cm_secret_key *key, const cm_encryptor_se
     if (!setup || !cmi_secret_key_usable(key)) {
         return CM_ERR_ARGUMENT;
     }
-    cm_status status = cmi_check_xof(xof_of(setup));
+    cm_status status = cmi_check_xof(setup->xof);
     if (status == CM_OK) {
         status = check_setup(setup, key->params, 1);
     }

@@ -89,8 +89,7 @@ static cm_status begin_key(const key_call *call, uint64_t key_id)
     cm_emitter *emitter = call->setup->emitter;
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
-    const cm_xof_kind xof = call->setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : call->setup->xof;
-    info->xof = xof;
+    info->xof = call->setup->xof;
     call->work->noise.kept = NULL;
     const cm_status status = cmi_seeds_draw_into(call->setup->device, call->tile, info,
                                                  &call->work->noise.stream); /* the tile is idle */
@@ -138,8 +137,12 @@ cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_pa
     if (!cmi_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
-    if (!cmi_tiles_supported(setup) || (setup->xof != CM_XOF_NONE && cmi_check_xof(setup->xof) != CM_OK)) {
+    if (!cmi_tiles_supported(setup)) {
         return CM_ERR_UNSUPPORTED;
+    }
+    const cm_status expands = cmi_check_xof(setup->xof);
+    if (expands != CM_OK) {
+        return expands;
     }
     const size_t n = (size_t)1 << params->log2_n;
     uint8_t *arena = setup->arena;

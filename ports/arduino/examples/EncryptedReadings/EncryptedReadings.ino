@@ -60,7 +60,7 @@ void loop()
     }
     static const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS, LARGEST};
 #if CM_PROVISIONED_TAGGED
-    sender.window = CM_NEW_WINDOW; /* these are new readings, not the last ones once more */
+    cm_frame_sender_begin_window(&sender); /* these are new readings, not the last ones once more */
 #endif
     if (ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values, SENDER) != CM_OK) {
         halt();
