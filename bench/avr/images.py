@@ -120,7 +120,7 @@ def encryption_on_host(*, tagged: bool = False) -> bytes:
 
 def open_encryption(*, tagged: bool = False) -> Machine:
     """A device that has stopped before main."""
-    machine = Machine(build_simulator(BUILD), encryption_image(tagged), MCU)
+    machine = Machine(build_simulator(BUILD), encryption_image(tagged=tagged), MCU)
     machine.run_to("main")
     return machine
 

@@ -162,7 +162,7 @@ def check_bytes() -> None:
     for tagged in (False, True):
         with open_encryption(tagged=tagged) as machine:
             _encrypt(machine)
-            if machine.text != encryption_on_host(tagged):
+            if machine.text != encryption_on_host(tagged=tagged):
                 raise MachineError(
                     "The simulated device and portable C on this machine emit different bytes."
                 )

@@ -49,7 +49,7 @@ class Jobs:
         ring, operand = self.ring, self.rng.randrange(2) if operand is None else operand
         a = polynomial(self.rng, ring)
         keeps = may_keep and code.endswith("PRODUCT") and self.rng.random() < 0.5
-        await self.accelerator.command(code, operand, keeps)
+        await self.accelerator.command(code, operand, transformed=keeps)
         self.accelerator.send(a)
         back = (lambda x: x) if keeps else ring.inverse
         return {

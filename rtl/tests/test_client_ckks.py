@@ -40,7 +40,7 @@ def prepared(case, results=False):
     engine, key = Client(SHAPES[case["set"]]), key_of(case)
     engine.wait_for_wipe()
     engine.load(key)
-    engine.ckks_space(key, case, results)
+    engine.ckks_space(key, case, results=results)
     engine.counter(case["counter"])
     return engine
 
@@ -177,11 +177,11 @@ def test_coefficients_near_half_of_the_prime(complex_slots):
 def refused_and_decrypted(case, good, results=True):
     """Refused frames, and then good ones under the key that stayed."""
     engine = prepared(good, results)
-    engine.ckks_space(key_of(good), case, results)
+    engine.ckks_space(key_of(good), case, results=results)
     decrypt(engine, case)
     engine.wait_for_wipe()
     engine.script.append("forget")
-    engine.ckks_space(key_of(good), good, results)
+    engine.ckks_space(key_of(good), good, results=results)
     decrypt(engine, good)
     outcome = engine.simulate()
     assert outcome.results == good["results"]
@@ -398,7 +398,7 @@ def test_reset_in_the_middle(cycles):
     case = case_of(public=True, log2_scale=16, values_limit=20, seed=165, **OUT_FLOATS)
     engine = prepared(case)
     for results in (False, True):
-        engine.ckks_space(key_of(case), case, results)
+        engine.ckks_space(key_of(case), case, results=results)
         offer(engine, case)
         engine.read(frames_of(case)[0])
         engine.command("COMMAND_DECRYPT" if results else "COMMAND_PUBLIC")

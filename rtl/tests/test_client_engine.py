@@ -67,7 +67,8 @@ def prepared(case, shape, policy=None, before=lambda engine: None):
     before(engine)
     engine.fractions(key)
     engine.load(key)
-    engine.message_space(key, case["t"], case["signed"], case["coefficients"], fractions=False)
+    signed, coefficients = case["signed"], case["coefficients"]
+    engine.message_space(key, case["t"], signed=signed, coefficients=coefficients, fractions=False)
     engine.counter(case["counter"])
     return engine
 
@@ -273,7 +274,7 @@ def test_other_commands_in_between_and_keys_that_change():
     encrypt(engine, first)
     key = key_of(second)
     engine.load(key, fixes=False)
-    engine.message_space(key, 1000, True, True)
+    engine.message_space(key, 1000, signed=True, coefficients=True)
     engine.counter(second["counter"])
     offer(engine, second)
     encrypt(engine, second)

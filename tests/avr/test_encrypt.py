@@ -42,7 +42,7 @@ def read_frames(data: bytes) -> tuple[bytes, np.ndarray]:
 def test_the_bytes_are_those_of_portable_c(*, tagged: bool) -> None:
     with open_encryption(tagged=tagged) as machine:
         encrypt(machine)
-        assert machine.text == encryption_on_host(tagged)
+        assert machine.text == encryption_on_host(tagged=tagged)
 
 
 @pytest.mark.parametrize("tagged", [False, True])

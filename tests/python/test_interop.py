@@ -159,7 +159,7 @@ def seal_symmetric_error(parameters: ParameterSet, *, complex_slots: bool) -> fl
 @slot_kinds
 @parameter_sets
 def test_symmetric_ciphertexts_are_as_exact_in_seal_as_seals_own(parameters, complex_slots):
-    reference = seal_symmetric_error(parameters, complex_slots)
+    reference = seal_symmetric_error(parameters, complex_slots=complex_slots)
     for precision, xof in itertools.product((31, 63), XOFS.values()):
         error = device_error(parameters, xof, precision, complex_slots)
         assert 0.9 * reference < error <= 1.05 * reference, (precision, xof, error / reference)
