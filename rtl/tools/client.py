@@ -304,7 +304,7 @@ class Client:
     def simulate(self, *, state: bool = False, record: bool = False) -> Outcome:
         """Run the whole script. state: the script asks for it. record: the inputs of every cycle, too."""
         done = subprocess.run(
-            [build(self.shape, state, self.has_waves), *(["record"] if record else [])],
+            [build(self.shape, state=state, waves=self.has_waves), *(["record"] if record else [])],
             input="\n".join([*self.script, "quit"]) + "\n",
             capture_output=True,
             text=True,
