@@ -34,7 +34,7 @@ def adapt(
         list[Path] | None,
         typer.Argument(
             metavar="FRAMES",
-            help="Files of frames, whole readings in any order, parts of one in theirs; none with --port.",
+            help="Files of frames: readings in any order, the parts of each in theirs; none with --port.",
         ),
     ] = None,
     port: Annotated[

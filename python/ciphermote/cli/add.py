@@ -34,7 +34,7 @@ def add(
     bare: BareOption = False,
     engine_name: EngineOption = "native",
     repeated: Annotated[
-        bool, typer.Option("--repeated", help="Add what is given more than once as often as it is given.")
+        bool, typer.Option("--repeated", help="Add a ciphertext as many times as it is given.")
     ] = False,
 ) -> None:
     """Add up ciphertexts, slot by slot, without any key.

@@ -139,11 +139,11 @@ def enroll(
     output: Annotated[Path, typer.Option("--output", "-o", help="The C header to write (secret).")],
     largest_value: Annotated[
         int | None,
-        typer.Option(help="The most that it sends, and counts with in sums (default: the set's)."),
+        typer.Option(help="The largest value that the device sends (default: the set's)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a header that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing header.")] = False,
 ) -> None:
-    """Enroll a device, or an old one again, and write its C header.
+    """Enroll a device, or enroll one anew, and write its C header.
 
     **In:** the fleet's keys, to which the device is added. **Out:** a C header for that one device,
     **secret** (mode 0600). Every enrolment draws a new device secret and raises the device's epoch: packets
@@ -174,7 +174,7 @@ def gateway(
     keys: FleetArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
 ) -> None:
-    """Write what a gateway checks packets with.
+    """Write the keys with which a gateway checks packets.
 
     **In:** the fleet's keys. **Out:** the tag keys of all devices (mode 0600). They decrypt nothing, but
     whoever has them can forge packets: give them to the gateway alone, and anew after every enrolment.
@@ -198,10 +198,10 @@ def encrypt(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file of packets to write.")],
     packet_bytes: Annotated[int, typer.Option(help="The most bytes in a packet.")] = 51,
     append: Annotated[
-        bool, typer.Option("--append", help="Write behind the packets that are there.")
+        bool, typer.Option("--append", help="Append to the packets already in the file.")
     ] = False,
 ) -> None:
-    """Stand in for a device, to try things out: numbers to packets, a line of hexadecimal digits each.
+    """Encrypt numbers to packets as a device does, one line of hexadecimal digits each, to try things out.
 
     **In:** the fleet's keys, and values for positions 0, 1, 2 ... **Out:** packets. The device's counter is
     kept beside the keys; a real device keeps its own, so let only one of the two send.
@@ -250,14 +250,14 @@ def add_up(
         ),
     ] = None,
     cut: Annotated[
-        bool, typer.Option("--cut", help="Leave out low bits that the noise makes useless: a shorter result.")
+        bool, typer.Option("--cut", help="Drop the low bits that hold only noise, for a shorter result.")
     ] = False,
     seen: Annotated[
         Path | None,
         typer.Option(help="Remember in this file which windows were complete: later sums leave them out."),
     ] = None,
 ) -> None:
-    """Check packets, put them together, and add up the windows that are complete. No key of the owner's.
+    """Check packets, assemble their windows, and add up those that are complete, without the owner's keys.
 
     **In:** the gateway's keys, and packets in any order. **Out:** the encrypted sum, with the list of windows
     in it. Lost, repeated, reordered, mixed, damaged and foreign packets are named on standard error; a window
@@ -357,7 +357,7 @@ def adapt(
         Path | None, typer.Option(help="Write SEAL's encryption parameters of the set to this file too.")
     ] = None,
 ) -> None:
-    """Turn a sum into a ciphertext of Microsoft SEAL, with zeros where nothing was sent. No key.
+    """Turn a sum into a Microsoft SEAL ciphertext, with zeros where nothing was sent, without any key.
 
     **In:** a sum; of one window, if you like. **Out:** SEAL's bytes of a BFV ciphertext in coefficient form,
     with a label. SEAL adds and decrypts such ciphertexts exactly at the positions that were sent; it reports
@@ -383,12 +383,12 @@ def adapt(
 @compact.command()
 def advise(
     largest_value: Annotated[int, typer.Option(help="The most that a device sends.")],
-    windows: Annotated[int, typer.Option(help="How many windows are added up: devices times times.")],
+    windows: Annotated[int, typer.Option(help="How many windows are added up, of all devices.")],
     values: Annotated[int, typer.Option(help="How many values a window has.")] = 1,
     largest_weight: Annotated[int, typer.Option(help="The largest |weight|.")] = 1,
     packet_bytes: Annotated[int, typer.Option(help="The most bytes in a packet.")] = 222,
 ) -> None:
-    """Say which compact set a sum needs, and why.
+    """Recommend a compact set for a sum, with the reasons.
 
     **In:** what is to be added up, in numbers. **Out:** the set whose packets are shortest, and what it can
     do. No keys.

@@ -34,7 +34,7 @@ def backup(
     ] = None,
     data: DataOption = Path("ciphermote-gateway"),
 ) -> None:
-    """Copy a gateway's directory while it runs, however much it has to do.
+    """Back up a gateway's directory while the gateway runs, under any load.
 
     **Out:** a directory of mode 0700, with files of mode 0600. What an earlier backup has is not copied
     again, and it stays whole until the new one is. Without --secrets no secret is copied: whoever has both
@@ -61,7 +61,7 @@ def restore(
     secrets: Annotated[Path, typer.Option(metavar="DIR", help="The place of its keys and certificates.")],
     data: DataOption = Path("ciphermote-gateway"),
 ) -> None:
-    """Make a gateway's directory of a backup and its secrets.
+    """Restore a gateway's directory from a backup and its secrets.
 
     **Out:** a directory that is empty or not there yet; start a gateway with it.
 
@@ -77,7 +77,7 @@ def restore(
 
 @gateway.command()
 def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
-    """Look through all that a gateway has stored for damage, also while it runs.
+    """Check everything that a gateway has stored for damage. The gateway may be running.
 
     **Out:** a line for each damaged window or file, and for the database; exit code 1 if there is any.
 

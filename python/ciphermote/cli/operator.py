@@ -34,7 +34,7 @@ _TOKEN = FileKind("token", lambda data: data.startswith(b"cmt_"))
 operator = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="""Look after a gateway: tenants, quotas, tokens, deletions, quarantine, the audit log.
+    help="""Administer a gateway: tenants, quotas, tokens, deletions, quarantine and the audit log.
 
 On the gateway's machine, as its user or as root, its directory is all that is needed:
 
@@ -66,14 +66,14 @@ def _group(parent: typer.Typer, name: str, help: str) -> typer.Typer:
     return found
 
 
-_tenant = _group(operator, "tenant", "Tenants: who uses the gateway, and how much of it they may use.")
+_tenant = _group(operator, "tenant", "The gateway's tenants and their quotas.")
 _quota = _group(_tenant, "quota", "The most that a tenant may have.")
 _fleet = _group(operator, "fleet", "The fleets of a tenant.")
 _retention = _group(_fleet, "retention", "How long a fleet's windows and results are kept.")
 _device = _group(operator, "device", "The devices of a fleet.")
 _token = _group(operator, "token", "Tokens of owners, devices and operators.")
-_quarantine = _group(operator, "quarantine", "Deliveries that wait for a decision.")
-_deletion = _group(operator, "deletion", "What was deleted, and how far its removal is.")
+_quarantine = _group(operator, "quarantine", "Deliveries that await your decision.")
+_deletion = _group(operator, "deletion", "Deletions, and how far each has got.")
 _audit = _group(operator, "audit", "Who changed what, when, and from where.")
 
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's name.")]
@@ -106,7 +106,8 @@ def _door(
         Path, typer.Option(metavar="DIR", help="The gateway's directory.", envvar="CIPHERMOTE_DATA")
     ] = Path("ciphermote-gateway"),
     gateway: Annotated[
-        str | None, typer.Option(metavar="URL", help="A gateway elsewhere: https://HOST[:PORT].")
+        str | None,
+        typer.Option(metavar="URL", help="The gateway's address, if it runs elsewhere: https://HOST[:PORT]."),
     ] = None,
     token: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --gateway: an operator's token.")
@@ -482,7 +483,7 @@ def list_tokens(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tokens of a tenant, or the operators' own. Secrets are shown to nobody.
+    """List the tokens of a tenant, or those of the operators. Their secrets are never shown.
 
     Example:
 
@@ -521,7 +522,7 @@ def create_token(
     note: NoteOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Make a token for an owner, also one who is locked out, or for another operator.
+    """Create a token for an owner, who may have lost theirs, or for another operator.
 
     **Out:** a file, **secret** (mode 0600), which replaces a token that is there. Tokens made before stay
     valid: revoke them if they are lost.
@@ -556,7 +557,7 @@ def renew_token(
     never: Annotated[bool, typer.Option("--never", help="It never expires.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a token, expired or not, expire at another time. Its secret stays the same, so its holder does not
+    """Change when a token expires, even after it has. Its secret stays the same, so its holder does not
     need a new one; a token that is revoked stays so.
 
     Example:
@@ -572,7 +573,7 @@ def renew_token(
 
 @_token.command("revoke")
 def revoke_token(context: typer.Context, token: TokenArgument, as_json: JsonOption = False) -> None:
-    """End a token, now and for good: of an owner, a device or an operator.
+    """Revoke a token of an owner, a device or an operator, at once and for good.
 
     Example:
 
@@ -587,7 +588,7 @@ def revoke_token(context: typer.Context, token: TokenArgument, as_json: JsonOpti
 
 @_quarantine.command("list")
 def list_quarantine(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List deliveries that wait: counters that jumped ahead, and bytes that contradict stored ones.
+    """List deliveries in quarantine: counters that jumped ahead, and bytes that contradict stored ones.
 
     Example:
 
@@ -627,7 +628,7 @@ def accept(context: typer.Context, number: NumberArgument, as_json: JsonOption =
 
 @_quarantine.command("discard")
 def discard(context: typer.Context, number: NumberArgument, as_json: JsonOption = False) -> None:
-    """Drop a delivery that waits.
+    """Discard a delivery that is in quarantine.
 
     Example:
 
@@ -644,7 +645,7 @@ def discard(context: typer.Context, number: NumberArgument, as_json: JsonOption 
 
 @_deletion.command("list")
 def list_deletions(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List deletions, the newest first, and how far the removal of each is.
+    """List deletions, the newest first, and how far each has got.
 
     Example:
 

@@ -61,7 +61,7 @@ A command for each step, with a gateway that runs (`ciphermote serve`) and its o
 stream = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Computations that the gateway makes for each interval, such as an hour.",
+    help="Computations that the gateway repeats for each interval, such as an hour.",
 )
 owner.add_typer(stream, name="stream")
 device = typer.Typer(
@@ -79,7 +79,7 @@ JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job'
 
 
 class GivenKey(StrEnum):
-    """Which key of the owner's a device encrypts with."""
+    """The key of the owner with which a device encrypts."""
 
     SYMMETRIC = "symmetric"
     ASYMMETRIC = "asymmetric"
@@ -104,11 +104,11 @@ LeaveOutDamagedOption = Annotated[
     bool,
     typer.Option(
         "--leave-out-damaged",
-        help="If windows are damaged in the gateway's store, count the others; otherwise it fails.",
+        help="Leave out windows that are damaged in the gateway's store; without it, the computation fails.",
     ),
 ]
 PerDeviceOption = Annotated[
-    int, typer.Option(min=1, help="At most so many windows of each device count: it bounds what one weighs.")
+    int, typer.Option(min=1, help="Count at most this many windows of each device, to limit its share.")
 ]
 WeightOption = Annotated[
     list[str] | None,
@@ -153,7 +153,7 @@ def attach(
     gateway: Annotated[str, typer.Option(metavar="URL", help="The gateway: https://HOST[:PORT].")],
     token: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="The owner's token: a file, for a command line shows to others."),
+        typer.Option(metavar="FILE", help="The file with the owner's token."),
     ],
     fleet: Annotated[
         str, typer.Option(metavar="NAME", help="The fleet: lowercase letters, digits, hyphens.")
@@ -193,7 +193,7 @@ def attach(
         typer.Option("--moved", help="The fleet is attached already, and its gateway has a new address."),
     ] = False,
 ) -> None:
-    """Define a fleet at a gateway, and remember it: the first step.
+    """Define a fleet at a gateway and remember it here: the first step.
 
     **In:** keys, and the token that the gateway's operator gave you. **Out:** the fleet at the gateway, with
     the public keys that variances and models take; and, beside the keys, the directory KEYS.fleets,
@@ -241,14 +241,14 @@ def enroll(
         typer.Option(
             "--output",
             "-o",
-            help="The device's keys to write: C to compile in (.h), otherwise a binary file.",
+            help="Where to write the device's keys: a C header to compile in (.h), or else a binary file.",
         ),
     ],
     connection: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Its connection file to write (default: beside its keys, with the ending .json).",
+            help="Where to write its connection file (default: beside its keys, with the ending .json).",
         ),
     ] = None,
     fleet: FleetOption = None,
@@ -257,12 +257,12 @@ def enroll(
         typer.Option(help="symmetric: the secret key, for the smallest frames; asymmetric: the public key."),
     ] = GivenKey.SYMMETRIC,
     largest_value: Annotated[
-        int | None, typer.Option(help="Compact fleets: the most that it sends (default: the set's).")
+        int | None, typer.Option(help="Compact fleets: the largest value it sends (default: the set's).")
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Enroll a device anew: its old keys and tokens end.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
     """Enroll a device: draw its secret, write its keys, and register what authenticates its frames.
 
@@ -303,10 +303,10 @@ def enroll(
 def watch(
     keys: KeysArgument,
     fleet: FleetOption = None,
-    once: Annotated[bool, typer.Option("--once", help="Print how it is now, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the present state once.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far a fleet is, as it goes on: devices, windows, jobs. Ends on Ctrl-C.
+    """Follow a fleet live: its devices, windows and jobs. Ctrl-C ends it.
 
     **In:** keys that are attached. **Out:** numbers that the gateway counts; with --json a line each time.
 
@@ -414,7 +414,7 @@ def _print_answers(
 
 @device.command()
 def quarantine(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
-    """Accept nothing from a device until it is activated again.
+    """Refuse everything from a device until it is activated again.
 
     **In:** keys that are attached. **Out:** a sentence. Jobs that are made from now on leave out its windows.
 

@@ -77,7 +77,7 @@ def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
 
 
 def restore(backup: Path, secrets: Path, data: Path) -> None:
-    """Make a gateway's directory of a backup and its secrets. data: empty, or not there. KeyFileError."""
+    """Restore a gateway's directory, data, which must be empty or absent. KeyFileError."""
     for path in (backup / DATABASE_FILE, secrets / WRAP_KEY_FILE):
         if not path.is_file():
             raise KeyFileError(f"{path} is missing: name a backup and the place of its secrets (--secrets).")
