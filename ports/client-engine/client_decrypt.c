@@ -63,7 +63,7 @@ static bool values_below(const cm_decryption *decryption, uint32_t count)
     const uint32_t *values = (const uint32_t *)(const void *)decryption->arena;
     const uint64_t limit = (uint64_t)decryption->largest * 2u;
     /* In a complex slot beyond the limit, one part is beyond 0.707 of it: from 11/16, portable C decides. */
-    const uint64_t twice = decryption->encoding == CM_SLOTS_COMPLEX ? limit * 11u / 16u : limit;
+    const uint64_t twice = decryption->slots == CM_SLOTS_COMPLEX ? limit * 11u / 16u : limit;
     uint32_t past = 0;
     if (decryption->number == CM_FLOAT32) { /* magnitudes compare as their bits do */
         const uint32_t most = float_bound(twice) - 1u;
@@ -104,7 +104,7 @@ static bool serves_expected(const cm_decryptor *decryptor)
         return false;
     }
     return decrypts_ckks(decryption)
-               ? decryption->number_bits == CM_FIXED_31
+               ? decryption->precision == CM_FIXED_31
                : cmi_below_every_prime((uint32_t)decryption->scale_or_t, decryption->key->params);
 }
 
@@ -285,7 +285,7 @@ static void set_expected(const gathered *of)
     uint32_t shape = tagged ? CLIENT_HAS_TAGS : 0u;
     uint32_t scale = (uint32_t)of->scale_or_t;
     if (decrypts_ckks(decryption)) {
-        shape |= CLIENT_IS_CKKS | (decryption->encoding == CM_SLOTS_COMPLEX ? CLIENT_IS_COMPLEX : 0u) |
+        shape |= CLIENT_IS_CKKS | (decryption->slots == CM_SLOTS_COMPLEX ? CLIENT_IS_COMPLEX : 0u) |
                  (decryption->number == CM_FLOAT32 ? CLIENT_IS_FLOAT : 0u);
         scale = client_ckks_setting(decryption->exponent, log2_of_scale(of->scale_or_t), 0);
     }
@@ -302,8 +302,8 @@ static void set_expected(const gathered *of)
 static uint32_t result_words(const cm_decryption *decryption)
 {
     const unsigned log2_n = decryption->key->params->log2_n;
-    const bool halves = decrypts_ckks(decryption) ? decryption->encoding == CM_SLOTS_REAL
-                                                  : decryption->scale_or_t <= 0x10000u;
+    const bool halves =
+        decrypts_ckks(decryption) ? decryption->slots == CM_SLOTS_REAL : decryption->scale_or_t <= 0x10000u;
     return (uint32_t)1 << (log2_n - (halves ? 1u : 0u));
 }
 

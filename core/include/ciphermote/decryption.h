@@ -36,10 +36,16 @@ typedef struct cm_decryption {
     uint8_t primes;    /* of the ciphertext; 0 before it begins */
     uint8_t log2_tiles;
     uint8_t scheme;
-    uint8_t encoding;    /* BFV: a cm_bfv_encoding; CKKS: a cm_slots */
-    int8_t exponent;     /* CKKS: for integers */
-    uint8_t number;      /* a cm_number */
-    uint8_t number_bits; /* BFV: bits of a sum, 24 or 32; CKKS: a cm_precision */
+    union {
+        uint8_t encoding; /* BFV: a cm_bfv_encoding */
+        uint8_t slots;    /* CKKS: a cm_slots */
+    };
+    int8_t exponent; /* CKKS: for integers */
+    uint8_t number;  /* a cm_number */
+    union {
+        uint8_t sum_bits;  /* BFV: of each coefficient's sum, 24 or 32 */
+        uint8_t precision; /* CKKS: a cm_precision */
+    };
     cm_status status;
 } cm_decryption;
 #define CM_NO_FRAME_OPEN 0xFFFFu

@@ -48,12 +48,12 @@ static size_t ring_degree(const cm_decryption *decryption)
 
 static cm_precision precision_of(const cm_decryption *decryption)
 {
-    return (cm_precision)decryption->number_bits;
+    return (cm_precision)decryption->precision;
 }
 
 static cm_slots slots_of(const cm_decryption *decryption)
 {
-    return (cm_slots)decryption->encoding;
+    return (cm_slots)decryption->slots;
 }
 
 /* Another decryption in the same arena leaves another mark. */
@@ -95,7 +95,7 @@ enum { NOISE_ALONE = 1 };
 
 static bool noise_alone(const cm_decryption *decryption)
 {
-    return decryption->scheme == CM_BFV && decryption->number_bits == NOISE_ALONE;
+    return decryption->scheme == CM_BFV && decryption->sum_bits == NOISE_ALONE;
 }
 
 static size_t sums_bytes(const cm_decryption *decryption)
@@ -106,7 +106,7 @@ static size_t sums_bytes(const cm_decryption *decryption)
     if (decryption->scheme == CM_CKKS) {
         return CM_CKKS_MESSAGE_BYTES(ring_degree(decryption), slots_of(decryption), precision_of(decryption));
     }
-    return ring_degree(decryption) / 8u * decryption->number_bits;
+    return ring_degree(decryption) / 8u * decryption->sum_bits;
 }
 
 static uint32_t tile_points(const cm_decryption *decryption)
@@ -130,7 +130,7 @@ static cm_decryption *decryption_of(cm_receiver *self)
 /* At how many primes a ciphertext is decrypted: for BFV at all, for CKKS at as many as the sums hold. */
 static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 {
-    const unsigned most = decryption->number_bits == CM_FIXED_31 ? 1u : 2u;
+    const unsigned most = decryption->precision == CM_FIXED_31 ? 1u : 2u;
     return decryption->scheme == CM_CKKS && primes > most ? most : primes;
 }
 
@@ -349,7 +349,7 @@ static void add_tile(const cm_decryption *decryption, const decryption_layout *p
         cmi_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile,
                            ring, (unsigned)(ring->prime - primes));
     } else if (decryption->scheme == CM_BFV) {
-        cmi_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->number_bits, parts->tile, ring, primes,
+        cmi_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->sum_bits, parts->tile, ring, primes,
                          decryption->primes);
     } else {
         cmi_ckks_sums_add((uint32_t *)(void *)parts->sums, precision_of(decryption), slots_of(decryption),
@@ -583,7 +583,7 @@ static cm_status prepare_bfv(cm_decryption *decryption, const cm_bfv_expected *e
     }
     decryption->encoding = (uint8_t)expected->encoding;
     decryption->number = (uint8_t)expected->number;
-    decryption->number_bits = (uint8_t)expected->sums;
+    decryption->sum_bits = (uint8_t)expected->sums;
     decryption->scale_or_t = expected->plain_modulus;
     return divide_decryption_arena(decryption);
 }
@@ -648,8 +648,8 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     const bool batch = decryption->encoding == CM_BFV_BATCH;
     /* Sums of 32 bits have room for the faster transform. */
     const cm_bfv_width inner =
-        batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
-    cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner,
+        batch && decryption->sum_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
+    cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->sum_bits, inner,
                        (uint32_t)ring_degree(decryption), (uint32_t)decryption->scale_or_t);
     return leave_values(decryption, make_numbers(decryption, inner));
 }
@@ -682,7 +682,7 @@ cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter, 
 cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles)
 {
     cm_status status = start(decryption, CM_BFV, log2_tiles);
-    decryption->number_bits = NOISE_ALONE;
+    decryption->sum_bits = NOISE_ALONE;
     decryption->scale_or_t = plain_modulus;
     if (status == CM_OK && plain_modulus < 2u) {
         status = CM_ERR_PLAIN_MODULUS;
@@ -735,8 +735,8 @@ static cm_status prepare_ckks(cm_decryption *decryption, const cm_ckks_expected 
     if (status != CM_OK) {
         return status;
     }
-    decryption->encoding = (uint8_t)expected->slots;
-    decryption->number_bits = (uint8_t)expected->precision;
+    decryption->slots = (uint8_t)expected->slots;
+    decryption->precision = (uint8_t)expected->precision;
     decryption->number = (uint8_t)expected->number;
     decryption->exponent = (int8_t)expected->exponent;
     decryption->largest = expected->largest;
