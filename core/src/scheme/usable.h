@@ -31,7 +31,7 @@ static inline bool cmi_params_usable(const cm_params *params)
     return params->log2_q_data == cmi_log2_of_product(params->primes, params->data_primes);
 }
 
-/* Of a setup for what has a public seed: CM_XOF_NONE expands none. */
+/* Whether a setup names an XOF that this build has, for what holds a public seed. */
 static inline cm_status cmi_check_xof(cm_xof_kind xof)
 {
     if (xof == CM_XOF_NONE || xof > CM_XOF_CHACHA20) {
