@@ -70,8 +70,8 @@ struct cm_encryptor {
 
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, where a is the expansion of a public seed by xof.
- * Errors: CM_ERR_ARGUMENT for null pointers, an incomplete key or no XOF, CM_ERR_PARAMS, CM_ERR_ARENA (also if
- * the arena overlaps the key, the device or the emitter; on AVR, of the key only what it points at is
+ * Errors: CM_ERR_ARGUMENT for null pointers, an incomplete key or no XOF, CM_ERR_PARAMS, CM_ERR_ARENA (also
+ * if the arena overlaps the key, the device or the emitter; on AVR, of the key only what it points at is
  * compared), CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the build leaves out. After an error the
  * encryptor refuses all encryptions (CM_ERR_ARGUMENT).
  */
