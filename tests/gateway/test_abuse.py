@@ -362,11 +362,11 @@ def _answer(connection: ssl.SSLSocket) -> bytes:
 
 def test_a_connection_has_few_requests_that_wait(server: Server) -> None:
     with raw(server) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n" * 4 + b"GET /healthz HTTP/1.0\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 4 + b"GET /healthz HTTP/1.0\r\n\r\n")
         assert _answer(connection).count(b'"status":"ok"') == 5
     with raw(server) as connection:
         connection.settimeout(SECONDS)
-        connection.sendall(b"GET / HTTP/1.1\r\n\r\n" * 400 + b"GET / HTTP/1.0\r\n\r\n")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 400 + b"GET / HTTP/1.0\r\n\r\n")
         assert _answer(connection).count(b"HTTP/1.1 ") <= 5
 
 
@@ -386,7 +386,7 @@ async def _drop_whoever_reads_nothing() -> None:
     served = connections.Served(endless)
     listening = await loop.create_server(lambda: connections.HttpConnection(served), "127.0.0.1", 0)
     with socket.create_connection(listening.sockets[0].getsockname()) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         async with asyncio.timeout(SECONDS):
             while not served.tasks:
                 await asyncio.sleep(0.01)

@@ -117,6 +117,18 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, said + await body_of(receive))
 
 
+def echo_that_waits() -> tuple[asyncio.Event, ASGIApp]:
+    """What answers once the event is set."""
+    goes_on = asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await goes_on.wait()
+            await echo(scope, receive, send)
+
+    return goes_on, slow
+
+
 async def stream(scope: Scope, receive: Receive, send: Send) -> None:
     """Two parts, and no Content-Length."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -151,9 +163,10 @@ def test_requests_of_one_connection_are_answered_in_order(run: Any) -> None:
             )
             assert (await client.answer())[2] == b"POST / 2 abcde"
             assert (await client.answer())[2] == b"POST / 2 next"
-            await client.send(b"GET /a%20b?c HTTP/1.1\r\nConnection: close\r\n\r\nGET /more HTTP/1.1\r\n\r\n")
+            closing = b"GET /a%20b?c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            await client.send(closing + b"GET /more HTTP/1.1\r\nHost: x\r\n\r\n")
             status, header, said = await client.answer()
-            assert (status, header["connection"], said) == (200, "close", b"GET /a b 1 ")
+            assert (status, header["connection"], said) == (200, "close", b"GET /a b 2 ")
             assert "date" in header and await client.rest() == b""
 
     run(main())
@@ -163,7 +176,7 @@ def test_an_answer_without_a_length_is_chunked(run: Any) -> None:
     async def main() -> None:
         async with serving(stream) as (_, connect):
             client = await connect()
-            await client.send(b"HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+            await client.send(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await client.head())[0] == 200
             assert (await client.head())[1]["transfer-encoding"] == "chunked"
             assert await client.reader.readexactly(22) == b"4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n"
@@ -179,9 +192,9 @@ def test_head_has_the_header_and_no_body(run: Any) -> None:
     async def main() -> None:
         async with serving(echo) as (_, connect):
             client = await connect()
-            await client.send(b"HEAD /a HTTP/1.1\r\n\r\n" + b"GET /b HTTP/1.1\r\n\r\n")
+            await client.send(b"HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await client.head())[1]["content-length"] == str(len("HEAD /a 0 "))
-            assert (await client.answer())[2] == b"GET /b 0 "
+            assert (await client.answer())[2] == b"GET /b 1 "
 
     run(main())
 
@@ -233,7 +246,7 @@ def test_bad_chunks_end_the_connection(run: Any, framed: bytes) -> None:
     async def main() -> None:
         async with serving(noting) as (_, connect):
             client = await connect()
-            await client.send(chunked(framed, b"/bad") + b"GET /hidden HTTP/1.1\r\n\r\n")
+            await client.send(chunked(framed, b"/bad") + b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n")
             status, header, said = await client.answer()
             assert (status, header["connection"]) == (400, "close")
             assert json.loads(said)["type"] == "urn:ciphermote:problem:malformed"
@@ -250,18 +263,18 @@ def test_bad_chunks_end_the_connection(run: Any, framed: bytes) -> None:
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         (b"GET /\r\n\r\n", 505),
         (b"GET / HTTP/1.1\nHost: x\n\n", 400),
-        (b"CONNECT x:1 HTTP/1.1\r\n\r\n", 400),
-        (b"GET \xff HTTP/1.1\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: x\r\nContent-Length: 3\r\n\r\nabc", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"GET \xff HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (post(b"abc", b"Connection: upgrade", b"Upgrade: x"), 400),
         (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
-        (
-            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            400,
-        ),
-        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 129 + b"\r\n", 400),
-        (b"GET / HTTP/1.1\r\nA: " + b"x" * (64 << 10) + b"\r\n\r\n", 400),
-        (b"GET /" + b"x" * (64 << 10) + b" HTTP/1.1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: x\r\n" + b"Transfer-Encoding: chunked\r\n" * 2 + b"\r\n0\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 128 + b"\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"x" * (64 << 10) + b"\r\n\r\n", 400),
+        (b"GET /" + b"x" * (64 << 10) + b" HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         (chunked(b"1;" + b"x" * (70 << 10) + b"\r\na\r\n" + b"1;" + b"x" * (70 << 10)), 400),
         (chunked(b"80000\r\n" + bytes(0x80000) + b"\r\n0\r\nA: " + b"x" * (150 << 10)), 400),
     ],
@@ -278,19 +291,14 @@ def test_what_is_no_request_is_refused(run: Any, request_: bytes, status: int) -
             with contextlib.suppress(ConnectionError):
                 await sending
             client = await connect()
-            await client.send(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 128 + b"\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 127 + b"\r\n")
             assert (await client.answer())[2] == b"GET / 128 "
 
     run(main())
 
 
 def test_no_refusal_stands_in_the_place_of_an_earlier_answer(run: Any) -> None:
-    goes_on = asyncio.Event()
-
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await goes_on.wait()
-            await echo(scope, receive, send)
+    goes_on, slow = echo_that_waits()
 
     async def main() -> None:
         async with serving(slow) as (_, connect):
@@ -350,7 +358,7 @@ def test_no_more_is_written_than_the_client_reads(run: Any) -> None:
         async with serving(endless) as (_, connect):
             client = await connect()
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            await client.send(b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             before = -1
             async with asyncio.timeout(SECONDS):
                 while before != sent or not sent:
@@ -384,7 +392,7 @@ def test_an_application_that_fails_is_answered_for(
     async def main() -> None:
         async with serving(faulty) as (_, connect):
             client = await connect()
-            await client.send(b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             status, header, said = await client.answer()
             assert (status, header["connection"]) == (500, "close")
             assert json.loads(said)["type"] == "urn:ciphermote:problem:failed" and b"secret" not in said
@@ -404,7 +412,7 @@ def test_an_answer_that_breaks_off_does_not_seem_whole(run: Any) -> None:
     async def main() -> None:
         async with serving(broken) as (_, connect):
             client = await connect()
-            await client.send(b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await client.head())[0] == 200
             assert not (await client.rest()).endswith(b"0\r\n\r\n")
 
@@ -418,11 +426,11 @@ def test_an_answer_that_breaks_off_does_not_seem_whole(run: Any) -> None:
     ("limit", "sent", "answers"),
     [
         ("_HEAD_SECONDS", b"", 0),
-        ("_HEAD_SECONDS", b"GET / HTTP/1.1\r\n", 0),
-        ("_HEAD_SECONDS", b"GET / HTTP/1.1\r\n\r\nGET /", 1),
-        ("_IDLE_SECONDS", b"GET / HTTP/1.1\r\n\r\n", 1),
-        ("_IDLE_SECONDS", b"GET / HTTP/1.1\r\n\r\n\r\n\r\n", 1),
-        ("_LINGER_SECONDS", b"POST /early HTTP/1.1\r\nContent-Length: 9\r\n\r\n1", 1),
+        ("_HEAD_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\n", 0),
+        ("_HEAD_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /", 1),
+        ("_IDLE_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1),
+        ("_IDLE_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\r\n\r\n", 1),
+        ("_LINGER_SECONDS", b"POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1", 1),
     ],
 )
 def test_time_is_limited(
@@ -455,9 +463,9 @@ def test_whoever_sends_on_after_the_answer_gets_it(run: Any) -> None:
     async def main() -> None:
         async with serving(early) as (_, connect):
             client = await connect()
-            await client.send(post(bytes(4 << 20)) + b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(post(bytes(4 << 20)) + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await client.answer())[0] == 413
-            assert (await client.answer())[2] == b"GET / 0 "
+            assert (await client.answer())[2] == b"GET / 1 "
             client = await connect()
             await client.send(post(bytes(4 << 20), b"Connection: close"))
             assert (await client.answer())[0] == 413
@@ -470,27 +478,22 @@ def test_whoever_sends_on_after_the_answer_gets_it(run: Any) -> None:
 
 
 def test_what_was_taken_is_answered_before_the_end(run: Any) -> None:
-    goes_on = asyncio.Event()
-
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await goes_on.wait()
-            await echo(scope, receive, send)
+    goes_on, slow = echo_that_waits()
 
     async def main() -> None:
         async with serving(slow) as (server, connect):
             busy, idle = await connect(), await connect()
-            await busy.send(b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbo")
+            await busy.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbo")
             await asyncio.sleep(0.1)
             server.stop()
             assert await idle.rest() == b""
             with pytest.raises(OSError):
                 await (await connect()).rest()
                 raise OSError("it is closed")
-            await busy.send(b"dyGET / HTTP/1.1\r\n\r\n")
+            await busy.send(b"dyGET / HTTP/1.1\r\nHost: x\r\n\r\n")
             goes_on.set()
             _, header, said = await busy.answer()
-            assert (header["connection"], said) == ("close", b"POST / 1 body")
+            assert (header["connection"], said) == ("close", b"POST / 2 body")
             assert await busy.rest() == b""
 
     run(main())
@@ -506,7 +509,7 @@ def test_the_end_waits_only_so_long(run: Any, monkeypatch: pytest.MonkeyPatch) -
     async def main() -> None:
         async with serving(never) as (server, connect):
             client = await connect()
-            await client.send(b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             await asyncio.sleep(0.1)
             server.stop()
             status, header, _ = await client.answer()
@@ -531,7 +534,7 @@ def test_an_application_is_told_of_its_beginning_and_end(run: Any) -> None:
     async def main() -> None:
         async with serving(app) as (_, connect):
             client = await connect()
-            await client.send(b"GET / HTTP/1.1\r\n\r\n")
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await client.answer())[2] == b"state"
             assert told == ["lifespan.startup"]
 

@@ -68,7 +68,7 @@ def test_connections_without_a_handshake_end_and_are_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with limited(tmp_path / "data", 1024, 1024) as server, silent(server, 2) as connections:
-        connections[0].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        connections[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         wait_until(lambda: logged(server, "connections without a handshake"), "a line in the log")
         connections[1].settimeout(listening.HANDSHAKE_SECONDS + ENOUGH_SECONDS)
         assert connections[1].recv(1) == b""

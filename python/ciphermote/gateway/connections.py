@@ -215,6 +215,9 @@ class HttpConnection(asyncio.Protocol):
             self._reject(505, f"The request is of HTTP {version}: HTTP/1.1 is taken here.")
         if self._parser.should_upgrade():
             self._reject(400, "The request asks for another protocol: HTTP/1.1 alone is spoken here.")
+        hosts = sum(name == b"host" for name, _ in self._headers)
+        if hosts > 1 or (version == "1.1" and not hosts):
+            self._reject(400, f"The request has {hosts} Host headers: HTTP/1.1 needs one.")
         if self._is_chunked and version == "1.0":
             self._reject(400, "HTTP/1.0 has no Transfer-Encoding: send Content-Length.")
         if self._head_bytes + len(self._url) > MOST_HEAD_BYTES:
