@@ -29,6 +29,7 @@ PARAMETERS = by_name("n4096_q26x3_p27")
 PUBLIC_KEY = {
     "cm_encryptor_init_symmetric(": "cm_encryptor_init_asymmetric(",
     "cm_provisioned_secret_key": "cm_provisioned_public_key",
+    "CM_XOF_CHACHA20": "CM_XOF_NONE",
     "CM_CKKS_SYMMETRIC_ARENA_BYTES": "CM_CKKS_ASYMMETRIC_ARENA_BYTES",
 }
 """What the README changes for a public key."""

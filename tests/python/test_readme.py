@@ -16,6 +16,8 @@ from ciphermote.owner.provisioning import Identity, provision, to_c_header
 from ciphermote.parameters import by_name
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/m4"))
+user = pytest.importorskip("user")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROUNDS = (ROOT / "docs/client-aided.md").read_text(encoding="utf-8")
 ELSEWHERE = ("make ", "mkdir ", "pip install ", "python3 -m venv ")
@@ -136,6 +138,21 @@ def test_the_sensor_sends_values_beyond_31_bits_too(tmp_path: Path) -> None:
     shell("./sensor > frames.bin && ciphermote adapt keys frames.bin -o reading.ct", tmp_path)
     readings = numbers_of(shell("ciphermote decrypt keys reading.ct --count 2", tmp_path))
     assert [readings["0"], readings["1"]] == pytest.approx([1e9, 3.0], abs=1e-3)
+
+
+def test_the_sensor_encrypts_under_a_public_key_as_its_line_says(tmp_path: Path) -> None:
+    (line,) = found(r"^\* (\*\*Public keys\*\*:.*?)^\* ")
+    assert all(new.rstrip("(") in line for new in user.PUBLIC_KEY.values()), line
+    (main,) = found(r"^```c\n(/\* main\.c \*/.*?)^```$")
+    (tmp_path / "main.c").write_text(main)
+    (tmp_path / "sensor.c").write_text(user.sensor("asymmetric"))
+    shell("ciphermote keygen keys", tmp_path)
+    shell("ciphermote provision keys --key asymmetric -o provisioned_keys.h", tmp_path)
+    core = ROOT / "core"
+    shell(f"cc main.c {core}/src/*/*.c -I{core}/include -I{core}/src -o sensor", tmp_path)
+    shell("./sensor > frames.bin && ciphermote adapt keys frames.bin -o reading.ct", tmp_path)
+    readings = numbers_of(shell("ciphermote decrypt keys reading.ct --count 2", tmp_path))
+    assert [readings["0"], readings["1"]] == pytest.approx([21.4, -27], abs=1e-2)
 
 
 def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
