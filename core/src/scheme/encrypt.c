@@ -116,8 +116,9 @@ static cm_status divide_encryption_arena(const cm_encryptor_setup *setup, const 
 
 /* Encode, and draw the seeds. */
 CM_NOINLINE static cm_status prepare(const encryption_layout *parts, cm_message_source *source,
-                                     const cm_params *params, uint64_t key_id, cm_xof_kind xof)
+                                     const cm_params *params, uint64_t key_id)
 {
+    const cm_xof_kind xof = parts->setup->xof; /* CM_XOF_NONE under a public key */
     encryption_workspace *work = parts->work;
     cm_ciphertext_info *info = &parts->setup->emitter->info;
     memset(info, 0, sizeof *info);
@@ -160,11 +161,11 @@ CM_NOINLINE static cm_status announce(const encryption_layout *parts, const cm_p
     return cmi_unless_taken(&parts->work->ring, first, emitter->begin(emitter, &emitter->info));
 }
 
-/* Common to both kinds of key. xof: CM_XOF_NONE under a public key. */
+/* Common to both kinds of key. */
 static cm_status begin(const encryption_layout *parts, cm_message_source *source, const cm_params *params,
-                       uint64_t key_id, cm_xof_kind xof)
+                       uint64_t key_id)
 {
-    const cm_status status = prepare(parts, source, params, key_id, xof);
+    const cm_status status = prepare(parts, source, params, key_id);
     return status == CM_OK ? announce(parts, params->primes) : status;
 }
 
@@ -387,7 +388,7 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
     cmi_source_set_tables(source, cmi_roots_of(key));
     cm_status status = divide_encryption_arena(setup, key->params, source, 1, &parts);
     if (status == CM_OK) {
-        status = begin(&parts, source, key->params, key->key_id, setup->xof);
+        status = begin(&parts, source, key->params, key->key_id);
     }
     if (status == CM_OK) {
         status = emit_symmetric(&parts, key);
@@ -549,7 +550,7 @@ static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *
     cmi_source_set_tables(source, cmi_roots_of(key));
     cm_status status = divide_encryption_arena(setup, key->params, source, 2, &parts);
     if (status == CM_OK) {
-        status = begin(&parts, source, key->params, key->key_id, CM_XOF_NONE);
+        status = begin(&parts, source, key->params, key->key_id);
     }
     if (status == CM_OK) {
         status = emit_asymmetric(&parts, key);
