@@ -7,7 +7,6 @@ SEAL's bytes with a label. Each reader here parses and checks them once, and eac
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -131,10 +130,10 @@ class Ciphertext:
             raise FrameError("These bytes are no frames: give what a device sent, or encrypt gave.")
         of = stated_parameters(data) if parameters is None else parameters
         instance(of, ParameterSet, "parameters", A_SET)
-        stated = stated_header(data, of).scheme or CKKS  # a public key's frames are refused below
-        wanted = stated if scheme is None else checked_scheme(scheme)
+        wanted = _stated_scheme(data, of) if scheme is None else checked_scheme(scheme)
         found = cls._from_sound_frames(data, of, wanted)
         if found is None:  # the reader of frames says what is wrong
+            stated = _stated_scheme(data, of)
             if stated != wanted:
                 raise other_scheme(stated, wanted)
             found = cls.of_seal(read_stated_set(data, of).seal_ciphertext())
@@ -331,7 +330,9 @@ class Ciphertext:
         )
 
     def _made(self, content: native.Ciphertext, known: Known | Knowledge, *others: Ciphertext) -> Ciphertext:
-        key_id = self._key_id if all(other._key_id is not None for other in others) else None
+        key_id = self._key_id
+        for other in others:
+            key_id = None if other._key_id is None else key_id
         return Ciphertext(self.parameters, self.scheme, key_id, content, known)
 
     def _check(self, what: str, known: Known | Knowledge, primes: int, scale: float) -> None:
@@ -339,7 +340,7 @@ class Ciphertext:
 
         A scale that has none itself is for the evaluator to refuse, which says what to do about it.
         """
-        if scale >= math.prod(self.parameters.primes[:primes]):
+        if scale >= self.parameters.moduli[primes]:
             return
         check_room(what, known.largest, self.parameters, primes, scale, self.scheme)
 
@@ -350,9 +351,10 @@ class Ciphertext:
                 f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
             )
         check_key("the first ciphertext", self._key_id, "the second one", other._key_id, bare=True)
-        if self.primes == other.primes:
+        mine, others = self._native.primes, other._native.primes
+        if mine == others:
             return self._native, other._native
-        primes = min(self.primes, other.primes)
+        primes = min(mine, others)
         return self._at_level(primes), other._at_level(primes)
 
     def _at_level(self, primes: int) -> native.Ciphertext:
@@ -448,6 +450,12 @@ class Ciphertext:
 
     def _last_prime(self) -> float:
         return 1.0 if self.scheme.is_bfv else float(self.parameters.primes[self.primes - 1])
+
+
+def _stated_scheme(frames: Bytes, parameters: ParameterSet) -> Scheme:
+    """The scheme that the first frame names; CKKS for a public key's, which no reader of ciphertexts takes.
+    FrameError."""
+    return stated_header(frames, parameters).scheme or CKKS
 
 
 def switched(known: Known, parameters: ParameterSet, primes: int, scale: float) -> Known:

@@ -354,6 +354,24 @@ def test_an_unknown_bound_makes_the_sums_unknown() -> None:
     assert total.known == Known()
 
 
+@pytest.mark.parametrize("distinct", [False, True])
+def test_equal_errors_add_up_as_if_they_were_added_one_by_one(*, distinct: bool) -> None:
+    """Flat ones are counted. Curves are not, for a sum of squares is a curve again."""
+    flat = Uncertainty((4.0,), (1.0,), 0.25, rounding=(0.09,))
+    curve = flat.through((0.0, 0.0, 1.0), 3.0)
+    assert curve is not None and curve.is_curve
+    for terms in ([flat] * 5, [curve] * 3, [flat, flat, curve, flat, flat]):
+        total, expected = KnownSum(distinct=distinct), terms[0]
+        for term in terms:
+            total.add(Known(1.0, term))
+        for term in terms[1:]:
+            expected = expected.plus(term, independent=distinct)
+        found = total.known.error
+        assert found is not None and found.is_curve == expected.is_curve
+        for part in ("variance", "spread", "bias", "values", "rounding"):
+            assert getattr(found, part) == pytest.approx(getattr(expected, part)), (part, terms)
+
+
 def test_errors_are_whole_sentences() -> None:
     for act in (
         lambda: compute(Sum(), [reading(1.0, 80)] * 4),

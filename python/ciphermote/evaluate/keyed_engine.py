@@ -80,13 +80,8 @@ class KeyedEngine(Engine):
     def load(self, data: Bytes | Ciphertext) -> Ciphertext:
         if isinstance(data, Ciphertext):
             given = data
-            if given.parameters != self.parms:
-                raise MismatchError(
-                    f"{given!r} is of another set than {self.parms.name}, of which the evaluation keys are: "
-                    "make an evaluator for its set."
-                )
-            if given.scheme != self.scheme:
-                raise other_scheme(given.scheme, self.scheme)
+            if (given.parameters, given.scheme) != (self.parms, self.scheme):
+                raise self._other_set(given)
             if given.hosted.components not in RELINEARIZED:
                 raise EngineError(
                     f"{given!r} has {given.hosted.components} polynomials, as products have before they are "
@@ -97,6 +92,14 @@ class KeyedEngine(Engine):
         self.check_key_of(given.key_id)
         # What unnamed evaluation keys compute is under a key that nothing names.
         return given if self._all_named or given.key_id is None else given.without_key()
+
+    def _other_set(self, given: Ciphertext) -> MismatchError:
+        if given.parameters == self.parms:
+            return other_scheme(given.scheme, self.scheme)
+        return MismatchError(
+            f"{given!r} is of another set than {self.parms.name}, of which the evaluation keys are: make an "
+            "evaluator for its set."
+        )
 
     def check_key_of(self, key_id: int | None) -> None:
         """MismatchError unless a ciphertext of this key, None: of an unknown one, may be computed on."""

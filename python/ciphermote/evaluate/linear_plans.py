@@ -137,7 +137,7 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
 
 def _bits_of_room(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> int:
     """How many times scores at this scale may be doubled and stay below a quarter of the first primes."""
-    return math.floor(math.log2(math.prod(parms.primes[:primes]) / (4 * scale * score_bound)))
+    return math.floor(math.log2(parms.moduli[primes] / (4 * scale * score_bound)))
 
 
 def plan_weighted_sum(
@@ -231,7 +231,7 @@ def plan_linear(
         period=layout.period,
         result_scale=result_scale,
         result_primes=result_primes,
-        max_score=math.prod(parms.primes[:result_primes]) / (4 * result_scale),
+        max_score=parms.moduli[result_primes] / (4 * result_scale),
         score_bound=bound,
         stride=layout.stride,
         first_feature=layout.first_feature,

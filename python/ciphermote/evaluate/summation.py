@@ -5,7 +5,6 @@ their number. No key is needed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 from ciphermote import _evaluator as native
@@ -106,7 +105,7 @@ def _mean(found: Ciphertext, total: native.Sum) -> Ciphertext:
             "BFV computes with integers and has no means: take the sum, and divide what is decrypted."
         )
     scale = found.scale * total.count
-    modulus = math.prod(found.parameters.primes[: found.primes])
+    modulus = found.parameters.moduli[found.primes]
     if scale >= min(modulus, MAX_SCALE):
         raise EngineError(
             f"The mean of {total.count} would have the scale {scale_name(scale)}, which a modulus of "

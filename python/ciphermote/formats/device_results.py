@@ -130,7 +130,7 @@ def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes
         )
     decrypted = range(1, min(ciphertext.primes, _MOST_PRIMES_DECRYPTED, primes or ciphertext.primes) + 1)
     for count in decrypted:
-        if 4 * largest * ciphertext.scale < math.prod(ciphertext.parms.primes[:count]):
+        if 4 * largest * ciphertext.scale < ciphertext.parms.moduli[count]:
             return primes or count
     raise ParameterError(
         f"Values up to {largest:g} at scale 2^{math.log2(ciphertext.scale):.4g} are not below a quarter of "

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -438,7 +437,7 @@ class FrameReader:
                 f"Reading {found.counter} has the plain modulus {found.scheme.plain_modulus} and not "
                 f"{self.scheme.plain_modulus}: give the one that the device encrypts with."
             )
-        modulus = math.prod(self.parameters.primes[: found.primes])
+        modulus = self.parameters.moduli[found.primes]
         if found.scale >= min(modulus, sb.MAX_SCALE):
             raise FrameError(
                 f"Reading {found.counter} has scale {found.scale:.6g}, which its modulus of "

@@ -342,7 +342,10 @@ class Knowledge:
         self.largest = largest
         self._known: Known | None = None
         self._make: Callable[[], Known] | None = make
-        self._depth: int = 1 + max((each._depth for each in of), default=0)
+        self._depth = 1
+        for each in of:
+            if each._depth >= self._depth:
+                self._depth = each._depth + 1
         if self._depth > _MOST_DEFERRED:
             self._depth = 1
             for each in of:
@@ -394,8 +397,8 @@ class KnownSum:
         self._sources: set[int] = set()
         self._slots_independent = True
         self._is_known = True
-        self._independent: Uncertainty | None = None
-        self._others: Uncertainty | None = None
+        self._independent = _ErrorSum(independent=True)
+        self._others = _ErrorSum(independent=False)
         self._only: Known | None = None
 
     def add(self, term: Known) -> None:
@@ -406,9 +409,9 @@ class KnownSum:
         if term.error is None:
             self._is_known = False
         elif self._is_new(term):
-            self._independent = _joined(self._independent, term.error, independent=True)
+            self._independent.add(term.error)
         else:
-            self._others = _joined(self._others, term.error, independent=False)
+            self._others.add(term.error)
             self._slots_independent = False
 
     def _is_new(self, term: Known) -> bool:
@@ -423,14 +426,41 @@ class KnownSum:
     def known(self) -> Known:
         if self._only is not None:
             return self._only
-        error = None
+        error, independent, others = None, self._independent.error, self._others.error
         if self._is_known:
-            error = self._others
-            if self._independent is not None:
-                error = _joined(error, self._independent, independent=False)
-        are_all = self._is_known and self._others is None and len(self._sources) <= MOST_SOURCES
+            error = others if independent is None else _joined(others, independent, independent=False)
+        are_all = self._is_known and others is None and len(self._sources) <= MOST_SOURCES
         sources = frozenset(self._sources if are_all else ())
         return Known(self.largest, error, sources=sources, slots_independent=self._slots_independent)
+
+
+class _ErrorSum:
+    """The error of a sum, term by term. independent: of each other; otherwise all may be one and the same.
+
+    Equal errors that follow each other, as those of fresh readings do, are counted and added up at once.
+    """
+
+    def __init__(self, *, independent: bool) -> None:
+        self._independent = independent
+        self._before: Uncertainty | None = None
+        self._last: Uncertainty | None = None
+        self._count = 0
+
+    def add(self, error: Uncertainty) -> None:
+        if error is self._last and not error.is_curve:
+            self._count += 1
+        else:
+            self._before, self._last, self._count = self.error, error, 1
+
+    @property
+    def error(self) -> Uncertainty | None:
+        """None: of no terms."""
+        last = self._last
+        if last is None:
+            return None
+        if self._count > 1:
+            last = last.repeated(self._count) if self._independent else last.times(self._count)
+        return _joined(self._before, last, independent=self._independent)
 
 
 def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) -> Uncertainty:
@@ -449,7 +479,7 @@ def room(parameters: ParameterSet, primes: int, scale: float, scheme: Scheme) ->
     scale, as decryption demands it (CKKS); t - 1 (BFV)."""
     if scheme.is_bfv:
         return scheme.plain_modulus - 1
-    return math.prod(parameters.primes[:primes]) / 4 / scale
+    return parameters.moduli[primes] / 4 / scale
 
 
 def check_room(

@@ -249,7 +249,7 @@ class _Fit:
             kept = fewest_result_primes(self.parameters, self.plain_modulus)
             if kept < len(self.parameters.data_primes):
                 switch = EXACT_TAIL * rounding_sigma(self.parameters.n) * self.plain_modulus
-                relative += switch / math.prod(self.parameters.primes[:kept])
+                relative += switch / self.parameters.moduli[kept]
         return -1 - math.log2(relative)
 
 

@@ -99,7 +99,7 @@ def holds_integers(parameters: ParameterSet, plain_modulus: int, primes: int) ->
     """Whether a BFV ciphertext that is switched to so many primes has a bit of noise budget then, if it had
     plenty before: the switch's rounding, times t, stays below a quarter of the modulus."""
     rounding = EXACT_TAIL * rounding_sigma(parameters.n)
-    return 4 * plain_modulus * rounding < math.prod(parameters.primes[:primes])
+    return 4 * plain_modulus * rounding < parameters.moduli[primes]
 
 
 def fewest_result_primes(parameters: ParameterSet, plain_modulus: int) -> int:

@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import mul
 
 from ciphermote.base.errors import ParameterError
 from ciphermote.base.words import count_of
@@ -152,7 +153,12 @@ class ParameterSet:
     @property
     def data_modulus(self) -> int:
         """The product of the data primes."""
-        return math.prod(self.data_primes)
+        return self.moduli[len(self.data_primes)]
+
+    @cached_property
+    def moduli(self) -> tuple[int, ...]:
+        """The modulus at each level: moduli[k] is the product of the first k primes."""
+        return tuple(accumulate(self.primes, mul, initial=1))
 
     def parms_id(self, scheme: Scheme = CKKS, primes: int | None = None) -> bytes:
         """SEAL's 32-byte parms_id of this set with its first ``primes`` primes.

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.polynomial import polynomial
@@ -46,6 +46,7 @@ MOST_COEFFICIENTS = 128
 """The most coefficients of one polynomial; beyond, the largest variance stands for all."""
 
 _MOST_SHARE = 2.2
+_Floats = TypeVar("_Floats", float, NDArray[np.float64])
 _GRID_POINTS = 4097
 
 
@@ -74,6 +75,7 @@ class Uncertainty:
         return cls((noise.variance * slot,), (noise.spread * slot,))
 
     @classmethod
+    @lru_cache(256)
     def fresh(cls, parameters: ParameterSet, key: Key, scale: float) -> Uncertainty:
         """The error of encryption and of rounding to coefficients."""
         noise = cls.of(encryption_noise(parameters.n, key), parameters.n, scale)
@@ -129,8 +131,9 @@ class Uncertainty:
     def stated(self) -> float:
         """How far any value may be off."""
         worst = self.worst
-        (stated,) = _stated(np.array([worst.total]), np.array(worst.spread))
-        return float(stated) + self.bias
+        variance, (spread,) = worst.total, worst.spread
+        share = spread / variance if variance > 0 else 0.0
+        return _widened(math.sqrt(max(variance, 0.0)), min(share, _MOST_SHARE)) + self.bias
 
     @property
     def total(self) -> float:
@@ -323,13 +326,15 @@ def _rounded_alike(a: Coefficients, b: Coefficients) -> Coefficients:
 
 
 def _stated(variance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A fit to mixtures of Gaussians whose variance is a sum of exponential ones and a constant."""
+    """How far values may be off whose errors have these variances and spreads, without bias."""
     positive = np.maximum(variance, 0.0)
     share = np.divide(spread, positive, out=np.zeros_like(positive), where=positive > 0)
-    stated: NDArray[np.float64] = (
-        DEVIATIONS * np.sqrt(positive) * (1 + TAIL * np.minimum(share, _MOST_SHARE) ** 2)
-    )
-    return stated
+    return _widened(np.sqrt(positive), np.minimum(share, _MOST_SHARE))
+
+
+def _widened(deviation: _Floats, share: _Floats) -> _Floats:
+    """A fit to mixtures of Gaussians whose variance is a sum of exponential ones and a constant."""
+    return DEVIATIONS * deviation * (1 + TAIL * share**2)
 
 
 def _composed(outer: NDArray[Any] | Coefficients, inner: NDArray[Any]) -> NDArray[Any]:
