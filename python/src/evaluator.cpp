@@ -210,12 +210,12 @@ from_frames(const SharedContext &context, const Params &params, const nb::object
 {
     const Lent lent(data);
     auto delivery = std::make_unique<Delivery>();
-    std::unique_ptr<Ciphertext> found;
+    auto found = std::make_unique<Ciphertext>();
     cm_status status;
     {
         const nb::gil_scoped_release released;
         delivery->read(params.get(), nullptr, 0, lent.bytes());
-        status = read_ciphertext(context, *delivery, lent.bytes(), found);
+        status = read_ciphertext(context, *delivery, lent.bytes(), *found);
     }
     if (status != CM_OK) {
         found.reset();
@@ -230,10 +230,8 @@ std::string read_frames(Ciphertext &into, const Params &params, const nb::object
     const nb::gil_scoped_release released;
     Delivery delivery;
     delivery.read(params.get(), nullptr, 0, lent.bytes());
-    auto out = std::make_unique<Ciphertext>(std::move(into));
-    const cm_status status = read_ciphertext(out->context(), delivery, lent.bytes(), out);
-    into = std::move(*out);
-    return StatusError(status).name();
+    const std::shared_ptr<const ciphermote::Context> context = into.context();
+    return StatusError(read_ciphertext(context, delivery, lent.bytes(), into)).name();
 }
 
 void add_attempts(Sum &sum, const Params &params, const std::vector<nb::object> &attempts)
@@ -325,7 +323,7 @@ NB_MODULE(_evaluator, m)
         .def(
             "first_residues",
             [](const Ciphertext &c) {
-                return nb::bytes(c.polynomial(0, 0), first_residues * sizeof(uint32_t));
+                return nb::bytes(c.residues().data(), first_residues * sizeof(uint32_t));
             },
             "The first 16 residues of the first polynomial, values, as bytes.")
         .def("read_frames", &read_frames, "params"_a, "data"_a,
@@ -430,21 +428,30 @@ NB_MODULE(_evaluator, m)
                 new (self) RekeyKey(context, words_of(residues));
             },
             "context"_a, "residues"_a, "uint32 [digits, 2, data + special primes, n].");
-    m.def("rekey", &rekey, "a"_a, "key"_a, Release());
+    m.def("rekey", nb::overload_cast<const Ciphertext &, const RekeyKey &>(&rekey), "a"_a, "key"_a,
+          Release());
 
-    m.def("add", &add, "a"_a, "b"_a, Release());
-    m.def("subtract", &subtract, "a"_a, "b"_a, Release());
-    m.def("negate", &negate, "a"_a, Release());
+    m.def("add", nb::overload_cast<const Ciphertext &, const Ciphertext &>(&add), "a"_a, "b"_a, Release());
+    m.def("subtract", nb::overload_cast<const Ciphertext &, const Ciphertext &>(&subtract), "a"_a, "b"_a,
+          Release());
+    m.def("negate", nb::overload_cast<const Ciphertext &>(&negate), "a"_a, Release());
     m.def("multiply", nb::overload_cast<const Ciphertext &, const Ciphertext &>(&multiply), "a"_a, "b"_a,
           Release());
-    m.def("square", &square, "a"_a, Release());
-    m.def("add_plain", &add_plain, "a"_a, "b"_a, Release());
-    m.def("multiply_plain", &multiply_plain, "a"_a, "b"_a, Release());
-    m.def("relinearize", &relinearize, "a"_a, "keys"_a, Release());
-    m.def("rescale", &rescale, "a"_a, "count"_a = 1, Release());
-    m.def("mod_switch", &mod_switch, "a"_a, "count"_a = 1, Release());
-    m.def("rotate", &rotate, "a"_a, "step"_a, "keys"_a, Release());
-    m.def("conjugate", &conjugate, "a"_a, "keys"_a, Release());
+    m.def("square", nb::overload_cast<const Ciphertext &>(&square), "a"_a, Release());
+    m.def("add_plain", nb::overload_cast<const Ciphertext &, const Plaintext &>(&add_plain), "a"_a, "b"_a,
+          Release());
+    m.def("multiply_plain", nb::overload_cast<const Ciphertext &, const Plaintext &>(&multiply_plain), "a"_a,
+          "b"_a, Release());
+    m.def("relinearize", nb::overload_cast<const Ciphertext &, const EvaluationKeys &>(&relinearize), "a"_a,
+          "keys"_a, Release());
+    m.def("rescale", nb::overload_cast<const Ciphertext &, unsigned>(&rescale), "a"_a, "count"_a = 1,
+          Release());
+    m.def("mod_switch", nb::overload_cast<const Ciphertext &, unsigned>(&mod_switch), "a"_a, "count"_a = 1,
+          Release());
+    m.def("rotate", nb::overload_cast<const Ciphertext &, int, const EvaluationKeys &>(&rotate), "a"_a,
+          "step"_a, "keys"_a, Release());
+    m.def("conjugate", nb::overload_cast<const Ciphertext &, const EvaluationKeys &>(&conjugate), "a"_a,
+          "keys"_a, Release());
     m.def(
         "rotate_hoisted",
         [](const Ciphertext &a, const std::vector<int> &steps, const EvaluationKeys &keys) {

@@ -122,7 +122,7 @@ std::shared_ptr<const Context> context_of(const cm_params *params, std::uint32_t
 }
 
 cm_status read(const Sent &sent, const Bytes &bytes, const std::shared_ptr<const Context> &context,
-               std::unique_ptr<Ciphertext> &out)
+               Ciphertext &out)
 {
     Delivery delivery;
     delivery.read(sent.params, nullptr, 0, bytes);
@@ -136,18 +136,18 @@ void a_ciphertext_is_read_as_it_was_sent(const cm_params *params, cm_xof_kind xo
     Inputs inputs(log2_tiles + 1);
     Sent sent = send(header(params, xof, log2_tiles, ntt_form), inputs);
     const auto context = context_of(params, ntt_form ? 0 : 12289);
-    std::unique_ptr<Ciphertext> found;
+    Ciphertext found;
     std::minstd_rand order(3);
     std::shuffle(sent.frames.begin(), sent.frames.end(), order);
-    if (!CHECK(read(sent, sent.joined(), context, found) == CM_OK) || !CHECK(found != nullptr)) {
+    if (!CHECK(read(sent, sent.joined(), context, found) == CM_OK) || !CHECK(!found.empty())) {
         return;
     }
     const std::vector<std::uint32_t> whole =
-        ntt_form ? std::vector<std::uint32_t>(found->residues().begin(), found->residues().end())
-                 : found->coefficients();
+        ntt_form ? std::vector<std::uint32_t>(found.residues().begin(), found.residues().end())
+                 : found.coefficients();
     CHECK(std::equal(sent.residues.begin(), sent.residues.end(), whole.begin()));
-    CHECK(found->components() == 2 && found->primes() == params->data_primes);
-    CHECK(found->scale() == (ntt_form ? 0x1p20 : 1.0));
+    CHECK(found.components() == 2 && found.primes() == params->data_primes);
+    CHECK(found.scale() == (ntt_form ? 0x1p20 : 1.0));
     if (xof != CM_XOF_NONE) {
         cmi_uniform uniform;
         const cm_ciphertext_info info = header(params, xof, log2_tiles, ntt_form);
@@ -161,8 +161,8 @@ void a_ciphertext_is_read_as_it_was_sent(const cm_params *params, cm_xof_kind xo
         }
     }
     // Memory of the same shape is written again.
-    const std::uint32_t *before = found->residues().data();
-    CHECK(read(sent, sent.joined(), context, found) == CM_OK && found->residues().data() == before);
+    const std::uint32_t *before = found.residues().data();
+    CHECK(read(sent, sent.joined(), context, found) == CM_OK && found.residues().data() == before);
 }
 
 void what_is_no_whole_ciphertext_is_refused()
@@ -171,7 +171,7 @@ void what_is_no_whole_ciphertext_is_refused()
     Inputs inputs(1);
     const Sent sent = send(header(params, CM_XOF_CHACHA20, 1, true), inputs);
     const auto context = context_of(params, 0);
-    std::unique_ptr<Ciphertext> out;
+    Ciphertext out;
     const Bytes whole = sent.joined();
     CHECK(read(sent, {}, context, out) == CM_ERR_FRAME_SHORT);
     for (std::size_t missing = 0; missing < sent.frames.size(); missing++) {
@@ -200,7 +200,7 @@ void what_the_context_does_not_compute_with_is_refused()
 {
     Inputs inputs(2);
     const Sent sent = send(header(&cm_n1024_q26, CM_XOF_CHACHA20, 0, true), inputs);
-    std::unique_ptr<Ciphertext> out;
+    Ciphertext out;
     CHECK(read(sent, sent.joined(), context_of(&cm_n1024_q26, 12289), out) == CM_ERR_PARAMS);
     CHECK(read(sent, sent.joined(), context_of(&cm_n2048_q26_p27, 0), out) == CM_ERR_PARAMS);
     cm_ciphertext_info info = header(&cm_n1024_q26, CM_XOF_CHACHA20, 0, true);
@@ -209,7 +209,7 @@ void what_the_context_does_not_compute_with_is_refused()
     const Sent large = send(info, inputs);
     const cm_status status = read(large, large.joined(), context_of(&cm_n1024_q26, 0), out);
     CHECK(status == CM_ERR_SCALE || status == CM_ERR_FRAME_FIELD);
-    CHECK(out == nullptr);
+    CHECK(out.empty());
 }
 
 void a_residue_that_is_not_below_its_prime_is_refused()
@@ -227,9 +227,11 @@ void a_residue_that_is_not_below_its_prime_is_refused()
     CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, residues.data()) == CM_OK);
     residues[1023] = 0;
     CHECK(writer.emitter.residues(&writer.emitter, 1, 0, 0, residues.data()) == CM_OK);
-    std::unique_ptr<Ciphertext> out;
+    const auto context = context_of(params, 0);
+    Ciphertext out(context, 2, 1, 1, std::vector<std::uint32_t>(2 * 1024, 1));
     const Sent sent{params, {}, CM_XOF_NONE, {bytes}};
-    CHECK(read(sent, bytes, context_of(params, 0), out) == CM_ERR_RESIDUE);
+    CHECK(read(sent, bytes, context, out) == CM_ERR_RESIDUE);
+    CHECK(out.empty());
 }
 
 } // namespace

@@ -122,10 +122,8 @@ class Shared
     }
     void write() // as no one may while others read
     {
-        volatile std::uint32_t *const residues = a_.polynomial(0, 0);
-        for (std::size_t i = 0; i < context_->n(); i++) {
-            residues[i] = residues[i];
-        }
+        negate(a_, a_);
+        negate(a_, a_);
     }
 
   private:

@@ -21,6 +21,8 @@ enum class Form { values, coefficients };
 class Ciphertext
 {
   public:
+    // Holds nothing, and is no operand, until a result is written into it (evaluate.h).
+    Ciphertext();
     // Error unless there are 2 or 3 components of 1 .. data primes, every residue is below its prime, and the
     // scale is at least 1 and below the primes' product (BFV: 1).
     Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes, double scale,
@@ -31,38 +33,17 @@ class Ciphertext
     Ciphertext &operator=(const Ciphertext &);
     Ciphertext &operator=(Ciphertext &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
-    unsigned components() const
-    {
-        return components_;
-    }
-    unsigned primes() const
-    {
-        return primes_;
-    }
-    double scale() const
-    {
-        return scale_;
-    }
+    bool empty() const; // whether it holds nothing, as after it was moved from
+    const std::shared_ptr<const Context> &context() const;
+    unsigned components() const;
+    unsigned primes() const;
+    double scale() const;
     std::span<const std::uint32_t> residues() const; // values
     std::vector<std::uint32_t> coefficients() const;
 
-    struct Body; // for the library's own files
-    Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes, double scale);
-    std::uint32_t *polynomial(unsigned component, unsigned prime);
-    const std::uint32_t *polynomial(unsigned component, unsigned prime) const;
-    void set_scale(double scale)
-    {
-        scale_ = scale;
-    }
-
   private:
-    std::shared_ptr<const Context> context_;
-    unsigned components_, primes_;
-    double scale_;
+    friend struct Inside;
+    struct Body;
     std::unique_ptr<Body> body_;
 };
 
@@ -95,34 +76,15 @@ class Plaintext
     Plaintext(Plaintext &&) noexcept;
     Plaintext &operator=(Plaintext &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
-    unsigned primes() const
-    {
-        return primes_;
-    }
-    double scale() const // 1 for BFV
-    {
-        return scale_;
-    }
+    const std::shared_ptr<const Context> &context() const;
+    unsigned primes() const;
+    double scale() const; // 1 for BFV
     std::span<const std::uint32_t> residues() const;
 
-    // For the library's own files.
-    const std::uint32_t *polynomial(unsigned prime) const;
-    // What encryption and sums add, values [primes][n] for a ciphertext of so many primes. CKKS: the
-    // residues. BFV: of round(Q m / t), Q the primes' product; made in scratch, addend_words of them.
-    const std::uint32_t *addend(unsigned primes, std::uint32_t *scratch) const;
-    std::size_t addend_words(unsigned primes) const;
-
   private:
+    friend struct Inside;
     struct Body;
-    Plaintext(std::shared_ptr<const Context> context, double scale, unsigned primes);
-    void fill(double coefficient); // an integer, the constant one
-    std::shared_ptr<const Context> context_;
-    unsigned primes_;
-    double scale_;
+    explicit Plaintext(std::unique_ptr<Body> body);
     std::unique_ptr<Body> body_;
 };
 

@@ -19,15 +19,8 @@ class Error : public std::runtime_error
     using std::runtime_error::runtime_error;
 };
 
-// For the library's own files: a pointer that is not null.
-template <class Pointer> const Pointer &held(const Pointer &pointer)
-{
-    if (!pointer) {
-        throw Error("The context is a null pointer, or an object that was moved from is used: give a context "
-                    "that was made, and use the object that was moved to.");
-    }
-    return pointer;
-}
+struct Inside; // what the library's own files see of the objects below (src/rns/inside.h)
+struct Tables;
 
 // A ring degree and its primes, each below 2^27 and 1 mod 2n. Ciphertexts are modulo the first data primes;
 // key switching raises them to the special primes as well, in digits of so many data primes. SEAL's key
@@ -72,21 +65,10 @@ class Context
     const char *isa() const;
     bool operator==(const Context &other) const;
 
-    struct Tables; // for the library's own files
-    const Tables &tables() const
-    {
-        return *tables_;
-    }
-
   private:
+    friend struct Inside;
     std::unique_ptr<const Tables> tables_;
 };
-
-// For the library's own files: whether operands of the two contexts go together.
-inline bool go_together(const std::shared_ptr<const Context> &a, const std::shared_ptr<const Context> &b)
-{
-    return a == b || *held(a) == *held(b);
-}
 
 } // namespace ciphermote
 

@@ -104,10 +104,10 @@ class Delivery
  * expanded. CM_ERR_FRAME_SHORT if a frame is missing, CM_ERR_RESIDUE if a residue is not below its prime,
  * CM_ERR_PARAMS if the context is of another chain or plain modulus, CM_ERR_SCALE for a scale that the
  * modulus has no room for.
- * out: replaced; memory of the same shape is written again.
+ * out: replaced; it holds nothing unless CM_OK is returned. Memory of the same shape is used again.
  */
 cm_status read_ciphertext(const std::shared_ptr<const Context> &context, const Delivery &delivery,
-                          std::span<const std::uint8_t> bytes, std::unique_ptr<Ciphertext> &out);
+                          std::span<const std::uint8_t> bytes, Ciphertext &out);
 
 } // namespace ciphermote
 

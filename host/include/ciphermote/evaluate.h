@@ -8,18 +8,30 @@
  *     ciphermote::Ciphertext sum = ciphermote::add(a, b);
  *     ciphermote::Ciphertext rotated = ciphermote::rotate(a, 1, keys);
  *
+ * Each operation has two forms. One returns its result; the other writes it into a ciphertext that is there,
+ * whatever that held before, even one of the operands:
+ *
+ *     ciphermote::Ciphertext product, total = first;
+ *     for (const ciphermote::Ciphertext &x : rest) {
+ *         ciphermote::multiply_plain(x, weight, product);
+ *         ciphermote::add(total, product, total);
+ *     }
+ *
+ * From its second round on, such a loop allocates nothing: the result's memory is used again, and the memory
+ * that a call computes in is its thread's, which keeps 64 MiB at most. Where out is an operand of anything
+ * but sums, negations and products with plaintexts, the result is computed beside it, and takes its place.
+ *
  * Contexts, keys, ciphertexts, plaintexts and matrices that are not being changed may be shared between
  * threads.
  *
  * Errors are exceptions, all of them ciphermote::Error, with one sentence that says what is wrong and what to
- * do: so are null contexts, missing keys, and objects that were moved from.
+ * do: so are null contexts, missing keys, and objects that were moved from. Then out is as it was.
  */
 #ifndef CIPHERMOTE_EVALUATE_H
 #define CIPHERMOTE_EVALUATE_H
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -50,20 +62,13 @@ class EvaluationKeys
     void add_relinearization(const SeededKey &key);
     void add_galois(std::uint32_t element, const SeededKey &key);
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
+    const std::shared_ptr<const Context> &context() const;
     std::size_t bytes() const; // of memory
 
-    struct Key;
-    const Key &relinearization() const; // Error if it is missing
-    const Key &galois(std::uint32_t element) const;
-
   private:
-    std::shared_ptr<const Context> context_;
-    std::unique_ptr<Key> relinearization_;
-    std::map<std::uint32_t, std::unique_ptr<Key>> galois_;
+    friend struct Inside;
+    struct Body;
+    std::unique_ptr<Body> body_;
 };
 
 // Brings ciphertexts under a device's own key under the owner's, who makes it (owner.h: make_rekey_key).
@@ -78,18 +83,12 @@ class RekeyKey
     RekeyKey(RekeyKey &&) noexcept;
     RekeyKey &operator=(RekeyKey &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
-    const EvaluationKeys::Key &key() const // for the library's own files
-    {
-        return *held(key_);
-    }
+    const std::shared_ptr<const Context> &context() const;
 
   private:
-    std::shared_ptr<const Context> context_;
-    std::unique_ptr<EvaluationKeys::Key> key_;
+    friend struct Inside;
+    struct Body;
+    std::unique_ptr<Body> body_;
 };
 
 // Operands are of one context, and have equally many primes; CKKS's sums also need one scale. Error
@@ -98,28 +97,122 @@ class RekeyKey
 // Nothing here sees values, so nothing says when CKKS's outgrow the modulus and wrap around: |value| times
 // the scale must stay below a quarter of it (owner.h: decrypt). Rotations, conjugation, inner sums, matrices
 // and polynomials are of slots: Error if BFV's t has none, because it is no prime that is 1 modulo 2n.
-Ciphertext add(const Ciphertext &a, const Ciphertext &b);
-Ciphertext subtract(const Ciphertext &a, const Ciphertext &b);
-Ciphertext negate(const Ciphertext &a);
+void add(const Ciphertext &a, const Ciphertext &b, Ciphertext &out);
+void subtract(const Ciphertext &a, const Ciphertext &b, Ciphertext &out);
+void negate(const Ciphertext &a, Ciphertext &out);
 // The plaintext has at least as many primes; CKKS's sums also need one scale.
-Ciphertext add_plain(const Ciphertext &a, const Plaintext &b);
-Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b);
+void add_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out);
+void multiply_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out);
 // Three components: relinearize before anything but sums. Slot by slot; BFV's where t has no slots: of the
 // polynomials modulo X^n + 1. Error if CKKS's scale of the product is not below the modulus.
-Ciphertext multiply(const Ciphertext &a, const Ciphertext &b);
-Ciphertext square(const Ciphertext &a);
-Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys);
+void multiply(const Ciphertext &a, const Ciphertext &b, Ciphertext &out);
+void square(const Ciphertext &a, Ciphertext &out);
+void relinearize(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out);
 // The same content under the key's owner. Error for three components.
-Ciphertext rekey(const Ciphertext &a, const RekeyKey &key);
+void rekey(const Ciphertext &a, const RekeyKey &key, Ciphertext &out);
 // CKKS: divide by the last `count` primes, 1 to 4, and round; the scale is divided too.
-Ciphertext rescale(const Ciphertext &a, unsigned count = 1);
+void rescale(const Ciphertext &a, unsigned count, Ciphertext &out);
 // Without the last `count` primes, and of unchanged content: CKKS leaves them out, BFV divides by them. Error
 // if CKKS's scale is not below the modulus that is left.
-Ciphertext mod_switch(const Ciphertext &a, unsigned count = 1);
+void mod_switch(const Ciphertext &a, unsigned count, Ciphertext &out);
 // Slot i of the result is slot i + step of a, for steps below n/2 in magnitude; BFV: in both rows.
-Ciphertext rotate(const Ciphertext &a, int step, const EvaluationKeys &keys);
+void rotate(const Ciphertext &a, int step, const EvaluationKeys &keys, Ciphertext &out);
 // BFV: the rows change places.
-Ciphertext conjugate(const Ciphertext &a, const EvaluationKeys &keys);
+void conjugate(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out);
+
+inline Ciphertext add(const Ciphertext &a, const Ciphertext &b)
+{
+    Ciphertext out;
+    add(a, b, out);
+    return out;
+}
+
+inline Ciphertext subtract(const Ciphertext &a, const Ciphertext &b)
+{
+    Ciphertext out;
+    subtract(a, b, out);
+    return out;
+}
+
+inline Ciphertext negate(const Ciphertext &a)
+{
+    Ciphertext out;
+    negate(a, out);
+    return out;
+}
+
+inline Ciphertext add_plain(const Ciphertext &a, const Plaintext &b)
+{
+    Ciphertext out;
+    add_plain(a, b, out);
+    return out;
+}
+
+inline Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b)
+{
+    Ciphertext out;
+    multiply_plain(a, b, out);
+    return out;
+}
+
+inline Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
+{
+    Ciphertext out;
+    multiply(a, b, out);
+    return out;
+}
+
+inline Ciphertext square(const Ciphertext &a)
+{
+    Ciphertext out;
+    square(a, out);
+    return out;
+}
+
+inline Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys)
+{
+    Ciphertext out;
+    relinearize(a, keys, out);
+    return out;
+}
+
+inline Ciphertext rekey(const Ciphertext &a, const RekeyKey &key)
+{
+    Ciphertext out;
+    rekey(a, key, out);
+    return out;
+}
+
+inline Ciphertext rescale(const Ciphertext &a, unsigned count = 1)
+{
+    Ciphertext out;
+    rescale(a, count, out);
+    return out;
+}
+
+inline Ciphertext mod_switch(const Ciphertext &a, unsigned count = 1)
+{
+    Ciphertext out;
+    mod_switch(a, count, out);
+    return out;
+}
+
+inline Ciphertext rotate(const Ciphertext &a, int step, const EvaluationKeys &keys)
+{
+    Ciphertext out;
+    rotate(a, step, keys, out);
+    return out;
+}
+
+inline Ciphertext conjugate(const Ciphertext &a, const EvaluationKeys &keys)
+{
+    Ciphertext out;
+    conjugate(a, keys, out);
+    return out;
+}
+
+// ---- operations of several steps: they allocate what they need, and return their results ----
+
 // Several rotations of one ciphertext, whose digits are transformed once.
 std::vector<Ciphertext> rotate_hoisted(const Ciphertext &a, std::span<const int> steps,
                                        const EvaluationKeys &keys);
@@ -144,14 +237,10 @@ class Matrix
 
     const std::vector<int> &steps() const; // the rotations that the product takes
 
-    struct Body; // for the library's own files
-    const Body &body() const
-    {
-        return *held(body_);
-    }
-
   private:
-    std::unique_ptr<const Body> body_;
+    friend struct Inside;
+    struct Body;
+    std::unique_ptr<Body> body_;
 };
 
 // Slot i of the result is row i times the first slots of a; slots beyond the rows are 0. CKKS: of both

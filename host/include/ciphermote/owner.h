@@ -21,8 +21,6 @@
 #ifndef CIPHERMOTE_OWNER_H
 #define CIPHERMOTE_OWNER_H
 
-#include <array>
-#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -58,12 +56,10 @@ class Entropy
     Entropy(const Entropy &) = delete;
     Entropy &operator=(const Entropy &) = delete;
 
-    struct Seeds; // for the library's own files
-    Seeds draw();
-
   private:
-    std::array<std::uint8_t, seed_bytes> key_;
-    std::atomic<std::uint64_t> drawn_{0};
+    friend struct Inside;
+    struct Body;
+    std::unique_ptr<Body> body_;
 };
 
 class SecretKey
@@ -79,22 +75,14 @@ class SecretKey
     SecretKey(SecretKey &&) noexcept;
     SecretKey &operator=(SecretKey &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
+    const std::shared_ptr<const Context> &context() const;
     std::span<const std::int8_t> coefficients() const; // [n]
     // uint32 [data + special primes][n], values in SEAL's order: SEAL's own form.
     std::span<const std::uint32_t> residues() const;
 
-    struct Body; // for the library's own files
-    const Body &body() const
-    {
-        return *held(body_);
-    }
-
   private:
-    std::shared_ptr<const Context> context_;
+    friend struct Inside;
+    struct Body;
     std::unique_ptr<Body> body_;
 };
 
@@ -110,15 +98,11 @@ class PublicKey
     PublicKey(PublicKey &&) noexcept;
     PublicKey &operator=(PublicKey &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
-    const std::uint32_t *polynomial(unsigned component, unsigned prime) const; // for the library's own files
+    const std::shared_ptr<const Context> &context() const;
 
   private:
+    friend struct Inside;
     struct Body;
-    std::shared_ptr<const Context> context_;
     std::unique_ptr<Body> body_;
 };
 
@@ -138,9 +122,24 @@ SeededKey make_rekey_key(const SecretKey &owner, const SecretKey &device, Entrop
 
 // ---- encryption: at the plaintext's primes and scale; BFV's integers m as round(Q m / t) ----
 
-Ciphertext encrypt(const Plaintext &plaintext, const PublicKey &key, Entropy &entropy);
-// Less noise than under a public key.
-Ciphertext encrypt(const Plaintext &plaintext, const SecretKey &secret, Entropy &entropy);
+// Under a public key; and with less noise, under the secret key. out: replaced, as the evaluator does
+// (evaluate.h).
+void encrypt(const Plaintext &plaintext, const PublicKey &key, Entropy &entropy, Ciphertext &out);
+void encrypt(const Plaintext &plaintext, const SecretKey &secret, Entropy &entropy, Ciphertext &out);
+
+inline Ciphertext encrypt(const Plaintext &plaintext, const PublicKey &key, Entropy &entropy)
+{
+    Ciphertext out;
+    encrypt(plaintext, key, entropy, out);
+    return out;
+}
+
+inline Ciphertext encrypt(const Plaintext &plaintext, const SecretKey &secret, Entropy &entropy)
+{
+    Ciphertext out;
+    encrypt(plaintext, secret, entropy, out);
+    return out;
+}
 
 // ---- decryption: of two or three components, at any number of primes ----
 

@@ -3,7 +3,6 @@
 #ifndef CIPHERMOTE_SEEDED_KEY_H
 #define CIPHERMOTE_SEEDED_KEY_H
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,35 +32,17 @@ class SeededKey
     SeededKey(SeededKey &&) noexcept;
     SeededKey &operator=(SeededKey &&) noexcept;
 
-    const std::shared_ptr<const Context> &context() const
-    {
-        return held(context_);
-    }
-    unsigned pairs() const
-    {
-        return pairs_;
-    }
-    std::span<const std::uint8_t> seed() const
-    {
-        return seed_;
-    }
+    const std::shared_ptr<const Context> &context() const;
+    unsigned pairs() const;
+    std::span<const std::uint8_t> seed() const;
     std::span<const std::uint32_t> first() const;
     // uint32 [pairs][2][data + special primes][n]: what EvaluationKeys and, of one pair, PublicKey take.
     std::vector<std::uint32_t> expanded() const;
 
-    SeededKey(std::shared_ptr<const Context> context, unsigned pairs); // for the library's own files
-    std::uint8_t *own_seed()
-    {
-        return seed_.data();
-    }
-    std::uint32_t *polynomial(unsigned pair, unsigned prime);
-    void expand(unsigned pair, unsigned prime, std::uint32_t *second) const; // second: n words
-
   private:
+    friend struct Inside;
     struct Body;
-    std::shared_ptr<const Context> context_;
-    unsigned pairs_;
-    std::array<std::uint8_t, seed_bytes> seed_{};
+    explicit SeededKey(std::unique_ptr<Body> body);
     std::unique_ptr<Body> body_;
 };
 

@@ -145,8 +145,8 @@ inline simd centred_of_product(simd x, simd q, simd half)
 
 // The mixed-radix digit after `count` others of the number that is x modulo this prime.
 template <unsigned count> struct mixed_radix {
-    const std::uint32_t *lower[count + 1];
-    uniform_multiplier radix[count + 1];
+    const std::uint32_t *lower[count + 1]{}; // the last one is not used: count may be 0
+    uniform_multiplier radix[count + 1]{};
     simd q, half;
 
     mixed_radix(const std::uint32_t *const *v, const factor *by, const prime &p)

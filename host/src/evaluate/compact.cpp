@@ -3,6 +3,7 @@
 
 #include "ciphermote/evaluate.h"
 #include "rns/expansion.h"
+#include "rns/inside.h"
 #include "rns/lock.h"
 #include "rns/memory.h"
 
@@ -15,9 +16,9 @@ struct CompactSum::Body {
     words sums;    // [2][primes][n]
     words summand; // [n]
 
-    const Context::Tables &tables() const
+    const Tables &tables() const
     {
-        return context->tables();
+        return tables_of(context);
     }
     std::uint64_t modulus() const;
     void check(std::span<const std::uint32_t> positions, std::span<const std::uint64_t> payload,
@@ -31,7 +32,7 @@ struct CompactSum::Body {
 CompactSum::CompactSum(std::shared_ptr<const Context> context) : body_(std::make_unique<Body>())
 {
     body_->context = held(context);
-    const Context::Tables &t = body_->tables();
+    const Tables &t = body_->tables();
     if (t.data() > 2) {
         throw Error("The chain has " + std::to_string(t.data()) +
                     " data primes, and compact sets have 1 or 2: give the context of such a set.");
@@ -46,14 +47,14 @@ CompactSum &CompactSum::operator=(CompactSum &&) noexcept = default;
 
 std::uint64_t CompactSum::Body::modulus() const
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     return t.data() == 1 ? t.prime(0).q : std::uint64_t{t.prime(0).q} * t.prime(1).q;
 }
 
 void CompactSum::Body::check(std::span<const std::uint32_t> positions, std::span<const std::uint64_t> payload,
                              unsigned dropped_bits) const
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     const std::uint64_t largest = dropped_bits < 64 ? (modulus() - 1) >> dropped_bits : 0;
     if (positions.size() != payload.size()) {
         throw Error(std::to_string(payload.size()) + " coefficients are given for " +
@@ -91,7 +92,7 @@ void CompactSum::Body::add_coefficients(unsigned prime, std::span<const std::uin
 
 void CompactSum::Body::add_expansion(unsigned prime, const std::uint8_t *seed, std::uint32_t weight)
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     const arch::prime &p = t.prime(prime);
     std::uint32_t *sum = sums.data() + (t.data() + prime) * t.n();
     expand_uniform(*t.kernels, seed, prime, t.moduli[prime], summand.data());

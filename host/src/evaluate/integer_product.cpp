@@ -2,9 +2,10 @@
 #include "evaluate/integer_product.h"
 
 #include <algorithm>
+#include <array>
 
 #include "evaluate/scratch.h"
-#include "rns/tables.h"
+#include "rns/polynomials.h"
 
 namespace ciphermote
 {
@@ -12,7 +13,7 @@ namespace ciphermote
 namespace
 {
 
-// Polynomials, as kernels take several.
+// Polynomials, as kernels take several: those of three components at the auxiliary primes are the most.
 class Rows
 {
   public:
@@ -20,7 +21,7 @@ class Rows
     {
         const Polynomials all = scratch_.take(count);
         for (unsigned i = 0; i < count; i++) {
-            rows_.push_back(all[i]);
+            rows_.at(i) = all[i];
         }
     }
     std::uint32_t *operator[](unsigned i) const
@@ -34,15 +35,15 @@ class Rows
 
   private:
     Scratch scratch_;
-    std::vector<std::uint32_t *> rows_;
+    std::array<std::uint32_t *, 3 * 40> rows_{};
 };
 
 class Product
 {
   public:
     Product(Ciphertext &out, const Ciphertext &a, const Ciphertext &b)
-        : out_(out), a_(a), b_(b), t_(out.context()->tables()), kernels_(*t_.kernels),
-          integers_(*t_.integers), level_(integers_.levels[a.primes() - 1]), n_(t_.n()), primes_(a.primes()),
+        : out_(out), a_(a), b_(b), t_(tables_of(out)), kernels_(*t_.kernels), integers_(*t_.integers),
+          level_(integers_.levels[a.primes() - 1]), n_(t_.n()), primes_(a.primes()),
           auxiliary_(level_.auxiliary), places_(primes_ + 1, n_), first_(2 * auxiliary_, n_),
           second_(2 * (auxiliary_ + 1), n_), second_data_(2 * primes_, n_), product_(3 * (auxiliary_ + 1), n_)
     {
@@ -70,7 +71,7 @@ class Product
     void take_places(const Ciphertext &c, unsigned component, const std::vector<arch::factor> &factors)
     {
         for (unsigned i = 0; i < primes_; i++) {
-            std::copy_n(c.polynomial(component, i), n_, places_[i]);
+            std::copy_n(polynomial(c, component, i), n_, places_[i]);
             kernels_.ntt_inverse(places_[i], t_.prime(i));
             kernels_.scale(places_[i], places_[i], factors[i], t_.prime(i));
         }
@@ -120,9 +121,9 @@ class Product
             kernels_.tensor(to, left, right, auxiliary_prime(j));
         }
         for (unsigned i = 0; i < primes_; i++) {
-            std::uint32_t *const to[3] = {out_.polynomial(0, i), out_.polynomial(1, i),
-                                          out_.polynomial(2, i)};
-            const std::uint32_t *const left[2] = {a_.polynomial(0, i), a_.polynomial(1, i)};
+            std::uint32_t *const to[3] = {polynomial(out_, 0, i), polynomial(out_, 1, i),
+                                          polynomial(out_, 2, i)};
+            const std::uint32_t *const left[2] = {polynomial(a_, 0, i), polynomial(a_, 1, i)};
             const std::uint32_t *const right[2] = {second_data_[i], second_data_[primes_ + i]};
             kernels_.tensor(to, left, right, t_.prime(i));
         }
@@ -138,14 +139,14 @@ class Product
         level_.remainder.extend(kernels_, places_.from(0), rows);
         for (unsigned i = 0; i < primes_; i++) {
             kernels_.ntt_forward_lazy(places_[i], t_.prime(i));
-            std::uint32_t *out = out_.polynomial(component, i);
+            std::uint32_t *out = polynomial(out_, component, i);
             kernels_.scale_subtract(out, out, level_.t_over_p[i], places_[i], t_.prime(i));
         }
     }
 
     Ciphertext &out_;
     const Ciphertext &a_, &b_;
-    const Context::Tables &t_;
+    const Tables &t_;
     const arch::kernels &kernels_;
     const Integers &integers_;
     const ProductLevel &level_;

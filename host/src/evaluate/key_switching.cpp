@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "evaluate/scratch.h"
 #include "rns/bits.h"
+#include "rns/polynomials.h"
 
 namespace ciphermote
 {
@@ -21,7 +23,7 @@ namespace
  * so it becomes the value at psi^(e(i) element). The lanes of a vector have exponents that differ in their
  * highest bits alone; so have their sources, which are one vector's, permuted.
  */
-void set_permutation(const Context::Tables &t, std::uint32_t element, words &vectors, words &in_vector)
+void set_permutation(const Tables &t, std::uint32_t element, words &vectors, words &in_vector)
 {
     const unsigned lanes = t.kernels->lanes, log2_n = t.chain.log2_n;
     unsigned log2_lanes = 0;
@@ -54,7 +56,7 @@ std::uint32_t inverse_element(std::uint32_t element, std::size_t order)
     return static_cast<std::uint32_t>(inverse % order);
 }
 
-void check_switching(const Context::Tables &t)
+void check_switching(const Tables &t)
 {
     if (!t.special) {
         throw Error("This chain has no special prime, and so no key switching: take a chain that has one.");
@@ -73,11 +75,10 @@ void check_element(std::uint32_t element, std::size_t n)
 using Source = std::function<const std::uint32_t *(std::size_t part, unsigned modulus)>;
 
 // The key as key switching reads it. element: 1 for relinearization.
-std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uint32_t element,
-                                              const Source &polynomial)
+std::unique_ptr<SwitchingKey> prepared(const Tables &t, std::uint32_t element, const Source &polynomial)
 {
     const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
-    auto key = std::make_unique<EvaluationKeys::Key>();
+    auto key = std::make_unique<SwitchingKey>();
     words backward, backward_lanes;
     if (element != 1) {
         set_permutation(t, element, key->vectors, key->in_vector);
@@ -113,8 +114,8 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uin
     return key;
 }
 
-std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uint32_t element,
-                                              std::span<const std::uint32_t> given)
+std::unique_ptr<SwitchingKey> prepared(const Tables &t, std::uint32_t element,
+                                       std::span<const std::uint32_t> given)
 {
     check_switching(t);
     const std::size_t expected = t.digits.size() * 2 * t.all() * t.n();
@@ -128,10 +129,10 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uin
 }
 
 // Never expanded as a whole: that would take as much memory again as the key that stays.
-std::unique_ptr<EvaluationKeys::Key> prepared(const std::shared_ptr<const Context> &context,
-                                              std::uint32_t element, const SeededKey &given)
+std::unique_ptr<SwitchingKey> prepared(const std::shared_ptr<const Context> &context, std::uint32_t element,
+                                       const SeededKey &given)
 {
-    const Context::Tables &t = context->tables();
+    const Tables &t = tables_of(context);
     check_switching(t);
     if (!go_together(given.context(), context)) {
         throw Error("The seeded key is of another context: make both with one, or with equal ones.");
@@ -146,70 +147,101 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const std::shared_ptr<const Contex
         if (part % 2 == 0) {
             return given.first().data() + (std::size_t{pair} * t.all() + m) * t.n();
         }
-        given.expand(pair, m, second.data());
+        expand(given, pair, m, second.data());
         return second.data();
     });
 }
 
 } // namespace
 
-EvaluationKeys::EvaluationKeys(std::shared_ptr<const Context> context) : context_(held(context))
+struct EvaluationKeys::Body {
+    std::shared_ptr<const Context> context;
+    std::unique_ptr<SwitchingKey> relinearization{};
+    std::map<std::uint32_t, std::unique_ptr<SwitchingKey>> galois{}; // by element
+};
+
+EvaluationKeys::EvaluationKeys(std::shared_ptr<const Context> context)
 {
+    Inside::fill(*this, held(context));
 }
+
 EvaluationKeys::~EvaluationKeys() = default;
 EvaluationKeys::EvaluationKeys(EvaluationKeys &&) noexcept = default;
 EvaluationKeys &EvaluationKeys::operator=(EvaluationKeys &&) noexcept = default;
 
 void EvaluationKeys::add_relinearization(std::span<const std::uint32_t> residues)
 {
-    relinearization_ = prepared(context()->tables(), 1, residues);
+    held(body_)->relinearization = prepared(tables_of(*this), 1, residues);
 }
 
 void EvaluationKeys::add_relinearization(const SeededKey &key)
 {
-    relinearization_ = prepared(context_, 1, key);
+    held(body_)->relinearization = prepared(context(), 1, key);
 }
 
 void EvaluationKeys::add_galois(std::uint32_t element, std::span<const std::uint32_t> residues)
 {
     check_element(element, context()->n());
-    galois_[element] = prepared(context_->tables(), element, residues);
+    body_->galois[element] = prepared(tables_of(*this), element, residues);
 }
 
 void EvaluationKeys::add_galois(std::uint32_t element, const SeededKey &key)
 {
     check_element(element, context()->n());
-    galois_[element] = prepared(context_, element, key);
+    body_->galois[element] = prepared(context(), element, key);
+}
+
+const std::shared_ptr<const Context> &EvaluationKeys::context() const
+{
+    return held(body_)->context;
 }
 
 std::size_t EvaluationKeys::bytes() const
 {
-    const auto bytes_of = [](const Key &key) {
+    const auto bytes_of = [](const SwitchingKey &key) {
         return sizeof(std::uint32_t) * (key.residues.size() + key.vectors.size() + key.in_vector.size());
     };
-    std::size_t total = relinearization_ ? bytes_of(*relinearization_) : 0;
-    for (const auto &[element, key] : galois_) {
+    std::size_t total = held(body_)->relinearization ? bytes_of(*body_->relinearization) : 0;
+    for (const auto &[element, key] : body_->galois) {
         total += bytes_of(*key);
     }
     return total;
 }
 
+struct RekeyKey::Body {
+    std::shared_ptr<const Context> context;
+    std::unique_ptr<SwitchingKey> key;
+};
+
 RekeyKey::RekeyKey(std::shared_ptr<const Context> context, std::span<const std::uint32_t> residues)
-    : context_(held(context)), key_(prepared(context_->tables(), 1, residues))
 {
+    const Tables &t = tables_of(context);
+    Inside::fill(*this, std::move(context), prepared(t, 1, residues));
 }
+
 RekeyKey::~RekeyKey() = default;
 RekeyKey::RekeyKey(RekeyKey &&) noexcept = default;
 RekeyKey &RekeyKey::operator=(RekeyKey &&) noexcept = default;
 
-const EvaluationKeys::Key &EvaluationKeys::relinearization() const
+const std::shared_ptr<const Context> &RekeyKey::context() const
 {
-    if (!relinearization_) {
-        check_switching(context()->tables());
+    return held(body_)->context;
+}
+
+const SwitchingKey &rekeying_key(const RekeyKey &key)
+{
+    return *Inside::body(key).key;
+}
+
+const SwitchingKey &relinearization_key(const EvaluationKeys &keys)
+{
+    const auto &body = Inside::body(keys);
+    if (!body.relinearization) {
+        check_switching(tables_of(keys));
         throw Error("There is no relinearization key: have the owner make one (make_relinearization_key; in "
                     "Python, Owner.extend(relin=True)).");
     }
-    return *relinearization_;
+    return *body.relinearization;
 }
 
 namespace
@@ -221,7 +253,7 @@ std::string automorphism(const Context &context, std::uint32_t element)
     const std::string number = " (element " + std::to_string(element) +
                                "): have the owner make it (make_galois_key; in Python, Owner.extend";
     if (element == 2 * context.n() - 1) {
-        const char *const what = context.tables().integers ? "the exchange of the rows" : "the conjugation";
+        const char *const what = tables_of(context).integers ? "the exchange of the rows" : "the conjugation";
         return what + number + "(conjugation=True)";
     }
     const int slots = static_cast<int>(context.n() / 2);
@@ -237,12 +269,13 @@ std::string automorphism(const Context &context, std::uint32_t element)
 
 } // namespace
 
-const EvaluationKeys::Key &EvaluationKeys::galois(std::uint32_t element) const
+const SwitchingKey &galois_key(const EvaluationKeys &keys, std::uint32_t element)
 {
-    const auto found = galois_.find(element);
-    if (found == galois_.end()) {
-        check_switching(context()->tables());
-        throw Error("There is no Galois key for " + automorphism(*context(), element) + ").");
+    const auto &galois = Inside::body(keys).galois;
+    const auto found = galois.find(element);
+    if (found == galois.end()) {
+        check_switching(tables_of(keys));
+        throw Error("There is no Galois key for " + automorphism(*keys.context(), element) + ").");
     }
     return *found->second;
 }
@@ -255,8 +288,7 @@ namespace
 class Switcher
 {
   public:
-    Switcher(const Context::Tables &t, const std::uint32_t *c, unsigned primes,
-             std::span<const Switching> switchings)
+    Switcher(const Tables &t, const std::uint32_t *c, unsigned primes, std::span<const Switching> switchings)
         : t_(t), c_(c), primes_(primes), switchings_(switchings), n_(t.n()),
           digits_((primes + t.chain.digit_primes - 1) / t.chain.digit_primes),
           scratch_(primes + digits_ + (2 * switchings.size()) * t.special->count() + 2, n_),
@@ -388,7 +420,7 @@ class Switcher
         }
     }
 
-    const Context::Tables &t_;
+    const Tables &t_;
     const std::uint32_t *c_;
     unsigned primes_;
     std::span<const Switching> switchings_;
@@ -401,7 +433,7 @@ class Switcher
 
 } // namespace
 
-void switch_keys(const Context::Tables &t, const std::uint32_t *c, unsigned primes,
+void switch_keys(const Tables &t, const std::uint32_t *c, unsigned primes,
                  std::span<const Switching> switchings)
 {
     Switcher(t, c, primes, switchings).run();

@@ -17,21 +17,26 @@ namespace ciphermote
  * primes it is multiplied by 1/P, which key switching would divide by in the end. A Galois key is permuted by
  * the inverse automorphism, so that digits are those of the ciphertext as it is; the sum is permuted instead.
  */
-struct EvaluationKeys::Key {
+struct SwitchingKey {
     words residues;
     words vectors; // of the automorphism, as kernels.permute reads it; empty for relinearization
     words in_vector;
 };
 
+// Error if the key is missing.
+const SwitchingKey &relinearization_key(const EvaluationKeys &keys);
+const SwitchingKey &galois_key(const EvaluationKeys &keys, std::uint32_t element);
+const SwitchingKey &rekeying_key(const RekeyKey &key);
+
 // One key for the polynomial that is being switched.
 struct Switching {
-    const EvaluationKeys::Key *key;
+    const SwitchingKey *key;
     const std::uint32_t *addend[2]; // [primes][n], added to the result's components; or null
     std::uint32_t *out[2];          // [primes][n]
 };
 
 // Switch values c[primes][n]. The digits are transformed once for all keys.
-void switch_keys(const Context::Tables &t, const std::uint32_t *c, unsigned primes,
+void switch_keys(const Tables &t, const std::uint32_t *c, unsigned primes,
                  std::span<const Switching> switchings);
 
 } // namespace ciphermote

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ciphermote/evaluate.h"
+#include "rns/inside.h"
 #include "rns/level.h"
 
 namespace ciphermote
@@ -58,11 +59,14 @@ std::vector<int> inner_sum_steps(const Context &context, std::size_t count)
 Ciphertext inner_sum(const Ciphertext &a, std::size_t count, const EvaluationKeys &keys)
 {
     check_sum(*a.context(), count);
-    check_batches(a.context()->tables(), "inner sums");
-    Ciphertext sum = a;
+    check_batches(tables_of(a), "inner sums");
+    Ciphertext sum = a, moved;
+    const auto add_rotated = [&](const Ciphertext &of, int step) {
+        rotate(of, step, keys, moved);
+        add(sum, moved, sum);
+    };
     build_up(
-        count, [&](int step) { sum = add(sum, rotate(sum, step, keys)); },
-        [&](int step) { sum = add(sum, rotate(a, step, keys)); });
+        count, [&](int step) { add_rotated(sum, step); }, [&](int step) { add_rotated(a, step); });
     return sum;
 }
 
@@ -75,7 +79,6 @@ Ciphertext inner_sum(const Ciphertext &a, std::size_t count, const EvaluationKey
  * diagonals, rotated back by it, are multiplied and added up, and the sum is rotated once.
  */
 struct Matrix::Body {
-    std::shared_ptr<const Context> context;
     std::vector<int> babies;
     std::map<int, std::map<int, Plaintext>> giants; // by giant and baby step
     std::vector<int> steps;
@@ -93,7 +96,7 @@ Plaintext encoded(const std::shared_ptr<const Context> &context, const std::vect
 Plaintext encoded(const std::shared_ptr<const Context> &context, std::vector<std::int64_t> slots, double,
                   unsigned primes)
 {
-    check_batches(context->tables(), "matrices");
+    check_batches(tables_of(context), "matrices");
     const std::vector<std::int64_t> row = slots; // BFV's second one is as the first
     slots.insert(slots.end(), row.begin(), row.end());
     return Plaintext(context, slots, Places::slots, primes);
@@ -104,10 +107,9 @@ bool all_zero(std::span<const std::uint32_t> residues)
     return std::all_of(residues.begin(), residues.end(), [](std::uint32_t x) { return x == 0; });
 }
 
-template <class Number>
-std::unique_ptr<Matrix::Body> matrix_of(std::shared_ptr<const Context> context,
-                                        std::span<const Number> numbers, std::size_t rows,
-                                        std::size_t columns, double scale, unsigned primes)
+template <class Number, class Body>
+void set_matrix(Body &body, const std::shared_ptr<const Context> &context, std::span<const Number> numbers,
+                std::size_t rows, std::size_t columns, double scale, unsigned primes)
 {
     const std::size_t slots = held(context)->n() / 2;
     if (rows < 1 || columns < 1 || rows > slots || columns > slots || numbers.size() != rows * columns) {
@@ -120,8 +122,6 @@ std::unique_ptr<Matrix::Body> matrix_of(std::shared_ptr<const Context> context,
     const int first = wraps ? 0 : 1 - static_cast<int>(rows);
     const int count = static_cast<int>(wraps ? slots : rows + columns - 1);
     const int babies = static_cast<int>(std::ceil(std::sqrt(count)));
-    auto body = std::make_unique<Matrix::Body>();
-    body->context = context;
     std::set<int> used_babies;
     for (int k = 0; k < count; k++) {
         const int baby = k % babies, giant = first + k - baby;
@@ -140,37 +140,36 @@ std::unique_ptr<Matrix::Body> matrix_of(std::shared_ptr<const Context> context,
         }
         Plaintext plain = encoded(context, std::move(diagonal), scale, primes);
         if (!all_zero(plain.residues())) {
-            body->giants[giant].emplace(baby, std::move(plain));
+            body.giants[giant].emplace(baby, std::move(plain));
             used_babies.insert(baby);
         }
     }
-    if (body->giants.empty()) {
+    if (body.giants.empty()) {
         throw Error(
             "All entries of the matrix are 0, or vanish at its scale, and so would the product be, in "
             "the clear: there is nothing to compute.");
     }
     std::set<int> steps(used_babies);
-    for (const auto &[giant, diagonals] : body->giants) {
+    for (const auto &[giant, diagonals] : body.giants) {
         steps.insert(giant);
     }
     steps.erase(0);
-    body->babies.assign(used_babies.begin(), used_babies.end());
-    body->steps.assign(steps.begin(), steps.end());
-    return body;
+    body.babies.assign(used_babies.begin(), used_babies.end());
+    body.steps.assign(steps.begin(), steps.end());
 }
 
 } // namespace
 
 Matrix::Matrix(std::shared_ptr<const Context> context, std::span<const double> numbers, std::size_t rows,
                std::size_t columns, double scale, unsigned primes)
-    : body_(matrix_of(std::move(context), numbers, rows, columns, scale, primes))
 {
+    set_matrix(Inside::fill(*this), context, numbers, rows, columns, scale, primes);
 }
 
 Matrix::Matrix(std::shared_ptr<const Context> context, std::span<const std::int64_t> integers,
                std::size_t rows, std::size_t columns, unsigned primes)
-    : body_(matrix_of(std::move(context), integers, rows, columns, 1, primes))
 {
+    set_matrix(Inside::fill(*this), context, integers, rows, columns, 1, primes);
 }
 
 Matrix::~Matrix() = default;
@@ -179,27 +178,40 @@ Matrix &Matrix::operator=(Matrix &&) noexcept = default;
 
 const std::vector<int> &Matrix::steps() const
 {
-    return body().steps;
+    return held(body_)->steps;
 }
+
+namespace
+{
+
+// The first term is the sum of those so far.
+void accumulate(Ciphertext &sum, const Ciphertext &term)
+{
+    if (sum.empty()) {
+        sum = term;
+    } else {
+        add(sum, term, sum);
+    }
+}
+
+} // namespace
 
 Ciphertext multiply(const Matrix &matrix, const Ciphertext &a, const EvaluationKeys &keys)
 {
-    const Matrix::Body &body = matrix.body();
+    const auto &body = Inside::body(matrix);
     const std::vector<Ciphertext> rotated = rotate_hoisted(a, body.babies, keys);
-    std::unique_ptr<Ciphertext> total;
-    const auto accumulate = [](std::unique_ptr<Ciphertext> &sum, Ciphertext &&term) {
-        sum = std::make_unique<Ciphertext>(sum ? add(*sum, term) : std::move(term));
-    };
+    Ciphertext total, term;
     for (const auto &[giant, diagonals] : body.giants) {
-        std::unique_ptr<Ciphertext> sum;
+        Ciphertext sum;
         for (const auto &[baby, diagonal] : diagonals) {
             const auto place = std::lower_bound(body.babies.begin(), body.babies.end(), baby);
-            accumulate(sum, multiply_plain(rotated[static_cast<std::size_t>(place - body.babies.begin())],
-                                           diagonal));
+            multiply_plain(rotated[static_cast<std::size_t>(place - body.babies.begin())], diagonal, term);
+            accumulate(sum, term);
         }
-        accumulate(total, rotate(*sum, giant, keys));
+        rotate(sum, giant, keys, term);
+        accumulate(total, term);
     }
-    return std::move(*total);
+    return total;
 }
 
 } // namespace ciphermote

@@ -8,6 +8,7 @@
 #include "evaluate/key_switching.h"
 #include "evaluate/scratch.h"
 #include "rns/level.h"
+#include "rns/polynomials.h"
 #include "rns/words.h"
 
 namespace ciphermote
@@ -54,7 +55,7 @@ void check_plain(const Ciphertext &a, const Plaintext &b)
 // The scale of a product with a factor of another scale. Error if it is not below the modulus.
 double product_scale(const Ciphertext &a, double other)
 {
-    const Context::Tables &t = a.context()->tables();
+    const Tables &t = tables_of(a);
     if (t.integers) {
         return 1;
     }
@@ -77,168 +78,209 @@ template <class Keys> void check_context(const Ciphertext &a, const Keys &keys)
     }
 }
 
-template <class Operation>
-Ciphertext sum(const Ciphertext &a, const Ciphertext &b, Operation operation, bool negated)
+struct Shape {
+    unsigned components, primes;
+    double scale;
+};
+
+// Has a result of this shape computed in out; beside it, where it is an operand.
+template <class Compute>
+void write(Ciphertext &out, bool is_operand, const std::shared_ptr<const Context> &context,
+           const Shape &shape, Compute compute)
+{
+    Ciphertext beside;
+    Ciphertext &result = is_operand ? beside : out;
+    reshape(result, context, shape.components, shape.primes, shape.scale);
+    compute(result);
+    if (is_operand) {
+        out = std::move(beside);
+    }
+}
+
+enum class Sign { plus, minus };
+
+// Residue by residue: out may be an operand, for each is read before it is written. If it is the shorter one,
+// what it lacks is added to it.
+void sum(const Ciphertext &a, const Ciphertext &b, Sign sign, Ciphertext &out)
 {
     check_alike(a, b);
     check_scales(a.scale(), b.scale());
-    const Context::Tables &t = a.context()->tables();
-    const Ciphertext &longer = a.components() >= b.components() ? a : b;
-    Ciphertext out(a.context(), longer.components(), a.primes(), a.scale());
+    const Tables &t = tables_of(a);
+    const auto operation = sign == Sign::plus ? t.kernels->add : t.kernels->subtract;
+    const unsigned in_a = a.components(), in_b = b.components(), primes = a.primes();
+    reshape(out, a.context(), std::max(in_a, in_b), primes, a.scale());
     for (unsigned component = 0; component < out.components(); component++) {
-        for (unsigned m = 0; m < out.primes(); m++) {
-            std::uint32_t *to = out.polynomial(component, m);
-            const bool in_a = component < a.components(), in_b = component < b.components();
-            if (in_a && in_b) {
-                operation(to, a.polynomial(component, m), b.polynomial(component, m), t.prime(m));
-            } else if (in_a || !negated) {
-                std::copy_n(longer.polynomial(component, m), t.n(), to);
-            } else {
-                t.kernels->negate(to, b.polynomial(component, m), t.prime(m));
+        for (unsigned m = 0; m < primes; m++) {
+            std::uint32_t *to = polynomial(out, component, m);
+            if (component < in_a && component < in_b) {
+                operation(to, polynomial(a, component, m), polynomial(b, component, m), t.prime(m));
+            } else if (component < in_b && sign == Sign::minus) {
+                t.kernels->negate(to, polynomial(b, component, m), t.prime(m));
+            } else if (const Ciphertext &longer = component < in_a ? a : b; &longer != &out) {
+                std::copy_n(polynomial(longer, component, m), t.n(), to);
             }
         }
     }
-    return out;
 }
 
 } // namespace
 
-Ciphertext add(const Ciphertext &a, const Ciphertext &b)
+void add(const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
 {
-    return sum(a, b, a.context()->tables().kernels->add, false);
+    sum(a, b, Sign::plus, out);
 }
 
-Ciphertext subtract(const Ciphertext &a, const Ciphertext &b)
+void subtract(const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
 {
-    return sum(a, b, a.context()->tables().kernels->subtract, true);
+    sum(a, b, Sign::minus, out);
 }
 
-Ciphertext negate(const Ciphertext &a)
+void negate(const Ciphertext &a, Ciphertext &out)
 {
-    const Context::Tables &t = a.context()->tables();
-    Ciphertext out(a.context(), a.components(), a.primes(), a.scale());
+    const Tables &t = tables_of(a);
+    reshape(out, a.context(), a.components(), a.primes(), a.scale());
     for (unsigned component = 0; component < out.components(); component++) {
         for (unsigned m = 0; m < out.primes(); m++) {
-            t.kernels->negate(out.polynomial(component, m), a.polynomial(component, m), t.prime(m));
+            t.kernels->negate(polynomial(out, component, m), polynomial(a, component, m), t.prime(m));
         }
     }
-    return out;
 }
 
-Ciphertext add_plain(const Ciphertext &a, const Plaintext &b)
+void add_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out)
 {
     check_plain(a, b);
     check_scales(a.scale(), b.scale());
-    const Context::Tables &t = a.context()->tables();
-    Ciphertext out = a;
-    words scratch(b.addend_words(a.primes()));
-    const std::uint32_t *const addend = b.addend(a.primes(), scratch.data());
-    for (unsigned m = 0; m < a.primes(); m++) {
-        t.kernels->add(out.polynomial(0, m), a.polynomial(0, m), addend + m * t.n(), t.prime(m));
+    const Tables &t = tables_of(a);
+    words scratch(addend_words(b, a.primes()));
+    const std::uint32_t *const added = addend(b, a.primes(), scratch.data());
+    if (&out != &a) {
+        out = a;
     }
-    return out;
+    for (unsigned m = 0; m < out.primes(); m++) {
+        std::uint32_t *to = polynomial(out, 0, m);
+        t.kernels->add(to, to, added + m * t.n(), t.prime(m));
+    }
 }
 
-Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b)
+void multiply_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out)
 {
     check_plain(a, b);
-    const Context::Tables &t = a.context()->tables();
-    Ciphertext out(a.context(), a.components(), a.primes(), product_scale(a, b.scale()));
-    for (unsigned component = 0; component < a.components(); component++) {
-        for (unsigned m = 0; m < a.primes(); m++) {
-            t.kernels->multiply(out.polynomial(component, m), a.polynomial(component, m), b.polynomial(m),
+    const Tables &t = tables_of(a);
+    reshape(out, a.context(), a.components(), a.primes(), product_scale(a, b.scale()));
+    for (unsigned component = 0; component < out.components(); component++) {
+        for (unsigned m = 0; m < out.primes(); m++) {
+            t.kernels->multiply(polynomial(out, component, m), polynomial(a, component, m), polynomial(b, m),
                                 t.prime(m));
         }
     }
-    return out;
 }
 
-Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
+void multiply(const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
 {
     check_alike(a, b);
     check_pair(a, "multiplied");
     check_pair(b, "multiplied");
-    const Context::Tables &t = a.context()->tables();
-    const double scale = product_scale(a, b.scale());
-    Ciphertext out(a.context(), 3, a.primes(), scale);
-    if (t.integers) {
-        multiply_integers(out, a, b);
-        return out;
-    }
-    for (unsigned m = 0; m < out.primes(); m++) {
-        std::uint32_t *const to[3] = {out.polynomial(0, m), out.polynomial(1, m), out.polynomial(2, m)};
-        const std::uint32_t *const left[2] = {a.polynomial(0, m), a.polynomial(1, m)};
-        const std::uint32_t *const right[2] = {b.polynomial(0, m), b.polynomial(1, m)};
-        t.kernels->tensor(to, left, right, t.prime(m));
-    }
-    return out;
+    const Tables &t = tables_of(a);
+    const Shape shape{3, a.primes(), product_scale(a, b.scale())};
+    write(out, &out == &a || &out == &b, a.context(), shape, [&](Ciphertext &product) {
+        if (t.integers) {
+            multiply_integers(product, a, b);
+            return;
+        }
+        for (unsigned m = 0; m < product.primes(); m++) {
+            std::uint32_t *const to[3] = {polynomial(product, 0, m), polynomial(product, 1, m),
+                                          polynomial(product, 2, m)};
+            const std::uint32_t *const left[2] = {polynomial(a, 0, m), polynomial(a, 1, m)};
+            const std::uint32_t *const right[2] = {polynomial(b, 0, m), polynomial(b, 1, m)};
+            t.kernels->tensor(to, left, right, t.prime(m));
+        }
+    });
 }
 
-Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys)
+void square(const Ciphertext &a, Ciphertext &out)
+{
+    multiply(a, a, out);
+}
+
+namespace
+{
+
+// Switches the last polynomial of a; addend: null, or added to the result's second polynomial. The first one
+// is added to its first.
+void switch_last(const Ciphertext &a, const SwitchingKey &key, const std::uint32_t *addend, Ciphertext &out)
+{
+    write(out, &out == &a, a.context(), {2, a.primes(), a.scale()}, [&](Ciphertext &result) {
+        const Switching switching{
+            &key, {polynomial(a, 0, 0), addend}, {polynomial(result, 0, 0), polynomial(result, 1, 0)}};
+        switch_keys(tables_of(a), polynomial(a, a.components() - 1, 0), a.primes(), {&switching, 1});
+    });
+}
+
+} // namespace
+
+void relinearize(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out)
 {
     check_context(a, keys);
     if (a.components() == 2) {
-        return a;
+        out = a;
+        return;
     }
-    Ciphertext out(a.context(), 2, a.primes(), a.scale());
-    const Switching switching{&keys.relinearization(),
-                              {a.polynomial(0, 0), a.polynomial(1, 0)},
-                              {out.polynomial(0, 0), out.polynomial(1, 0)}};
-    switch_keys(a.context()->tables(), a.polynomial(2, 0), a.primes(), {&switching, 1});
-    return out;
+    switch_last(a, relinearization_key(keys), polynomial(a, 1, 0), out);
 }
 
-Ciphertext rekey(const Ciphertext &a, const RekeyKey &key)
+void rekey(const Ciphertext &a, const RekeyKey &key, Ciphertext &out)
 {
     check_context(a, key);
     check_pair(a, "rekeyed");
-    Ciphertext out(a.context(), 2, a.primes(), a.scale());
-    const Switching switching{
-        &key.key(), {a.polynomial(0, 0), nullptr}, {out.polynomial(0, 0), out.polynomial(1, 0)}};
-    switch_keys(a.context()->tables(), a.polynomial(1, 0), a.primes(), {&switching, 1});
-    return out;
-}
-
-Ciphertext square(const Ciphertext &a)
-{
-    return multiply(a, a);
+    switch_last(a, rekeying_key(key), nullptr, out);
 }
 
 namespace
 {
 
 // Divide by the last `count` primes and round.
-Ciphertext divide(const Ciphertext &a, unsigned count, double scale)
+void divide(const Ciphertext &a, unsigned count, double scale, Ciphertext &out)
 {
-    const Context::Tables &t = a.context()->tables();
+    const Tables &t = tables_of(a);
     const unsigned left = a.primes() - count;
     const Divisor &last = t.divisors[count - 1][left - 1];
-    Ciphertext out(a.context(), a.components(), left, scale);
-    Scratch scratch(count + 1, t.n());
-    const Polynomials digits = scratch.take(count);
-    std::uint32_t *const lifted = scratch.take(1)[0];
-    for (unsigned component = 0; component < a.components(); component++) {
-        std::uint32_t *parts[most_group_primes];
-        const std::uint32_t *values[most_group_primes];
-        for (unsigned i = 0; i < count; i++) {
-            parts[i] = digits[i];
-            values[i] = a.polynomial(component, left + i);
+    write(out, &out == &a, a.context(), {a.components(), left, scale}, [&](Ciphertext &result) {
+        Scratch scratch(count + 1, t.n());
+        const Polynomials digits = scratch.take(count);
+        std::uint32_t *const lifted = scratch.take(1)[0];
+        for (unsigned component = 0; component < a.components(); component++) {
+            std::uint32_t *parts[most_group_primes];
+            const std::uint32_t *values[most_group_primes];
+            for (unsigned i = 0; i < count; i++) {
+                parts[i] = digits[i];
+                values[i] = polynomial(a, component, left + i);
+            }
+            last.primes.values_to_digits(*t.kernels, parts, values, count);
+            for (unsigned m = 0; m < left; m++) {
+                last.primes.lift_to_values(*t.kernels, lifted, parts, count, m);
+                t.kernels->subtract_scale(polynomial(result, component, m), polynomial(a, component, m),
+                                          lifted, last.inverse[m], t.prime(m));
+            }
         }
-        last.primes.values_to_digits(*t.kernels, parts, values, count);
-        for (unsigned m = 0; m < left; m++) {
-            last.primes.lift_to_values(*t.kernels, lifted, parts, count, m);
-            t.kernels->subtract_scale(out.polynomial(component, m), a.polynomial(component, m), lifted,
-                                      last.inverse[m], t.prime(m));
+    });
+}
+
+void leave_out(const Ciphertext &a, unsigned count, Ciphertext &out)
+{
+    const unsigned left = a.primes() - count;
+    write(out, &out == &a, a.context(), {a.components(), left, a.scale()}, [&](Ciphertext &result) {
+        for (unsigned component = 0; component < a.components(); component++) {
+            std::copy_n(polynomial(a, component, 0), left * a.context()->n(),
+                        polynomial(result, component, 0));
         }
-    }
-    return out;
+    });
 }
 
 } // namespace
 
-Ciphertext rescale(const Ciphertext &a, unsigned count)
+void rescale(const Ciphertext &a, unsigned count, Ciphertext &out)
 {
-    const Context::Tables &t = a.context()->tables();
+    const Tables &t = tables_of(a);
     if (t.integers) {
         throw Error("A BFV ciphertext has no scale to rescale: to bring it to fewer primes, use mod_switch.");
     }
@@ -254,31 +296,28 @@ Ciphertext rescale(const Ciphertext &a, unsigned count)
         throw Error("The scale would be " + std::to_string(a.scale() / divisor) +
                     ": multiply before rescaling, or leave the primes out (mod_switch).");
     }
-    return divide(a, count, a.scale() / divisor);
+    divide(a, count, a.scale() / divisor, out);
 }
 
-Ciphertext mod_switch(const Ciphertext &a, unsigned count)
+void mod_switch(const Ciphertext &a, unsigned count, Ciphertext &out)
 {
     if (count >= a.primes()) {
         throw Error("The ciphertext has " + primes_of(a.primes()) + " and is to lose " +
                     std::to_string(count) + ": one must be left.");
     }
-    if (a.context()->tables().integers) {
-        Ciphertext divided = a;
-        while (count > 0) {
-            const unsigned at_once = std::min(count, most_group_primes);
-            divided = divide(divided, at_once, 1);
-            count -= at_once;
+    const Tables &t = tables_of(a);
+    if (count == 0) {
+        out = a;
+    } else if (!t.integers) {
+        check_scale_fits(t, a.primes() - count, a.scale());
+        leave_out(a, count, out);
+    } else {
+        const unsigned left = a.primes() - count;
+        divide(a, std::min(count, most_group_primes), 1, out);
+        while (out.primes() > left) {
+            divide(out, std::min(out.primes() - left, most_group_primes), 1, out);
         }
-        return divided;
     }
-    check_scale_fits(a.context()->tables(), a.primes() - count, a.scale());
-    Ciphertext out(a.context(), a.components(), a.primes() - count, a.scale());
-    for (unsigned component = 0; component < a.components(); component++) {
-        std::copy_n(a.polynomial(component, 0), out.primes() * a.context()->n(),
-                    out.polynomial(component, 0));
-    }
-    return out;
 }
 
 std::uint32_t galois_element(const Context &context, int step)
@@ -298,53 +337,56 @@ std::uint32_t galois_element(const Context &context, int step)
 namespace
 {
 
-std::vector<Ciphertext> apply(const Ciphertext &a, std::span<const std::uint32_t> elements,
-                              const EvaluationKeys &keys)
+void check_rotation(const Ciphertext &a, const EvaluationKeys &keys)
 {
     check_context(a, keys);
     check_pair(a, "rotated");
-    check_batches(a.context()->tables(), "rotations");
-    std::vector<Ciphertext> out;
-    std::vector<Switching> switchings;
-    out.reserve(elements.size());
-    for (const std::uint32_t element : elements) {
-        if (element == 1) {
-            out.push_back(a);
-            continue;
-        }
-        const EvaluationKeys::Key &key = keys.galois(element);
-        Ciphertext &result = out.emplace_back(a.context(), 2u, a.primes(), a.scale());
-        switchings.push_back(
-            {&key, {a.polynomial(0, 0), nullptr}, {result.polynomial(0, 0), result.polynomial(1, 0)}});
+    check_batches(tables_of(a), "rotations");
+}
+
+void apply(const Ciphertext &a, std::uint32_t element, const EvaluationKeys &keys, Ciphertext &out)
+{
+    check_rotation(a, keys);
+    if (element == 1) {
+        out = a;
+        return;
     }
-    if (!switchings.empty()) {
-        switch_keys(a.context()->tables(), a.polynomial(1, 0), a.primes(), switchings);
-    }
-    return out;
+    switch_last(a, galois_key(keys, element), nullptr, out);
 }
 
 } // namespace
 
+void rotate(const Ciphertext &a, int step, const EvaluationKeys &keys, Ciphertext &out)
+{
+    apply(a, galois_element(*a.context(), step), keys, out);
+}
+
+void conjugate(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out)
+{
+    apply(a, static_cast<std::uint32_t>(2 * a.context()->n() - 1), keys, out);
+}
+
 std::vector<Ciphertext> rotate_hoisted(const Ciphertext &a, std::span<const int> steps,
                                        const EvaluationKeys &keys)
 {
-    std::vector<std::uint32_t> elements;
-    for (const int step : steps) {
-        elements.push_back(galois_element(*a.context(), step));
+    check_rotation(a, keys);
+    std::vector<Ciphertext> out(steps.size());
+    std::vector<Switching> switchings;
+    for (std::size_t i = 0; i < steps.size(); i++) {
+        const std::uint32_t element = galois_element(*a.context(), steps[i]);
+        if (element == 1) {
+            out[i] = a;
+            continue;
+        }
+        const SwitchingKey &key = galois_key(keys, element);
+        reshape(out[i], a.context(), 2, a.primes(), a.scale());
+        switchings.push_back(
+            {&key, {polynomial(a, 0, 0), nullptr}, {polynomial(out[i], 0, 0), polynomial(out[i], 1, 0)}});
     }
-    return apply(a, elements, keys);
-}
-
-Ciphertext rotate(const Ciphertext &a, int step, const EvaluationKeys &keys)
-{
-    const std::uint32_t element = galois_element(*a.context(), step);
-    return std::move(apply(a, {&element, 1}, keys).front());
-}
-
-Ciphertext conjugate(const Ciphertext &a, const EvaluationKeys &keys)
-{
-    const std::uint32_t element = static_cast<std::uint32_t>(2 * a.context()->n() - 1);
-    return std::move(apply(a, {&element, 1}, keys).front());
+    if (!switchings.empty()) {
+        switch_keys(tables_of(a), polynomial(a, 1, 0), a.primes(), switchings);
+    }
+    return out;
 }
 
 } // namespace ciphermote

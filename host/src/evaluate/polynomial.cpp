@@ -22,6 +22,7 @@
 #include <string>
 
 #include "ciphermote/evaluate.h"
+#include "rns/inside.h"
 #include "rns/level.h"
 
 namespace ciphermote
@@ -214,7 +215,7 @@ void check_levels(const Ciphertext &x, std::size_t degree, unsigned taken)
                     ", of which one must be left: take a longer chain, or a lower degree.");
     }
     const double log2_scale = std::log2(x.scale());
-    const double log2_modulus = x.context()->tables().log2_modulus(x.primes() - taken);
+    const double log2_modulus = tables_of(x).log2_modulus(x.primes() - taken);
     if (log2_scale < 1 || log2_scale >= log2_modulus) {
         throw Error(
             polynomial + " leaves a modulus of 2^" + std::to_string(log2_modulus) +
@@ -229,7 +230,7 @@ Ciphertext evaluate_polynomial(const Ciphertext &x, std::span<const double> coef
                                const EvaluationKeys &keys, unsigned primes_per_level)
 {
     const std::span<const double> p = trimmed(coefficients);
-    if (x.context()->tables().integers) {
+    if (tables_of(x).integers) {
         throw Error("A BFV ciphertext takes a polynomial of integers: real numbers are given.");
     }
     if (primes_per_level < 1 || primes_per_level > most_group_primes) {
@@ -245,7 +246,7 @@ Ciphertext evaluate_polynomial(const Ciphertext &x, std::span<const std::int64_t
                                const EvaluationKeys &keys)
 {
     const std::span<const std::int64_t> p = trimmed(coefficients);
-    check_batches(x.context()->tables(), "polynomials");
+    check_batches(tables_of(x), "polynomials");
     const unsigned levels = levels_of(p.size());
     return Polynomial<std::int64_t>(x, keys, levels, 0)(p, levels, x.primes(), 1);
 }

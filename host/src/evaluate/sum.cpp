@@ -8,6 +8,7 @@
 #include "rns/level.h"
 #include "rns/lock.h"
 #include "rns/memory.h"
+#include "rns/polynomials.h"
 #include "rns/unpacking.h"
 
 namespace ciphermote
@@ -24,9 +25,9 @@ struct Sum::Body {
     words summand; // [primes][n]
     Unpacking unpacking;
 
-    const Context::Tables &tables() const
+    const Tables &tables() const
     {
-        return context->tables();
+        return tables_of(context);
     }
     std::size_t component_words() const
     {
@@ -102,7 +103,7 @@ void Sum::Body::check_alike(unsigned components_given, unsigned primes_given, do
 // How many primes so many polynomials of these residues have. Error unless each residue is below its prime.
 unsigned Sum::Body::checked_primes(unsigned polynomials, std::span<const std::uint32_t> residues) const
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     const std::size_t given = residues.size() / (polynomials * t.n());
     if (given < 1 || given > t.data() || residues.size() != polynomials * given * t.n()) {
         throw Error(std::to_string(residues.size()) +
@@ -138,7 +139,7 @@ void Sum::Body::widen(unsigned wanted)
 
 void Sum::Body::add_component(unsigned component, const std::uint32_t *residues)
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     for (unsigned m = 0; m < primes; m++) {
         std::uint32_t *to = sums.data() + component * component_words() + m * t.n();
         t.kernels->add(to, to, residues + m * t.n(), t.prime(m));
@@ -155,7 +156,7 @@ void Sum::add(const Ciphertext &ciphertext)
     body_->begin(ciphertext.primes(), ciphertext.scale(), Form::values);
     body_->widen(ciphertext.components());
     for (unsigned component = 0; component < ciphertext.components(); component++) {
-        body_->add_component(component, ciphertext.polynomial(component, 0));
+        body_->add_component(component, polynomial(ciphertext, component, 0));
     }
 }
 
@@ -180,7 +181,7 @@ void Sum::add(unsigned components, std::span<const std::uint32_t> residues, doub
 // The first polynomial is the summand, and becomes the second one.
 void Sum::Body::add_seeded(const Seeded &seeded)
 {
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     widen(2);
     add_component(0, summand.data());
     if (seeded.xof == Xof::chacha20) {
@@ -239,13 +240,14 @@ Ciphertext Sum::Body::as_ciphertext(double scale_of_it) const
     if (count == 0) {
         throw Error("A sum of no ciphertexts was asked for: add at least one.");
     }
-    const Context::Tables &t = tables();
+    const Tables &t = tables();
     check_scale_fits(t, primes, scale_of_it);
-    Ciphertext out(context, components, primes, scale_of_it);
-    std::copy(sums.begin(), sums.end(), out.polynomial(0, 0));
+    Ciphertext out;
+    reshape(out, context, components, primes, scale_of_it);
+    std::copy(sums.begin(), sums.end(), polynomial(out, 0, 0));
     if (form == Form::coefficients) {
         for (unsigned i = 0; i < components * primes; i++) {
-            t.kernels->ntt_forward(out.polynomial(i / primes, i % primes), t.prime(i % primes));
+            t.kernels->ntt_forward(polynomial(out, i / primes, i % primes), t.prime(i % primes));
         }
     }
     return out;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "owner/secret_key.h"
+#include "rns/polynomials.h"
 
 namespace ciphermote
 {
@@ -18,14 +19,14 @@ using secret_doubles = secret_array<double>;
 secret_array<std::uint32_t> phase(const Ciphertext &c, const SecretKey &secret)
 {
     check_contexts(secret.context(), c.context());
-    const Context::Tables &t = secret.context()->tables();
+    const Tables &t = tables_of(secret);
     secret_array<std::uint32_t> sums(c.primes() * t.n());
     for (unsigned m = 0; m < c.primes(); m++) {
         std::uint32_t *sum = sums.data() + m * t.n();
-        const std::uint32_t *addend = c.polynomial(c.components() - 1, m);
+        const std::uint32_t *addend = polynomial(c, c.components() - 1, m);
         for (unsigned i = c.components() - 1; i-- > 0;) {
-            t.kernels->multiply(sum, addend, secret.body().at(t, m), t.prime(m));
-            t.kernels->add(sum, sum, c.polynomial(i, m), t.prime(m));
+            t.kernels->multiply(sum, addend, values_of(secret, m), t.prime(m));
+            t.kernels->add(sum, sum, polynomial(c, i, m), t.prime(m));
             addend = sum;
         }
         t.kernels->ntt_inverse(sum, t.prime(m));
@@ -36,7 +37,7 @@ secret_array<std::uint32_t> phase(const Ciphertext &c, const SecretKey &secret)
 void check_scheme(const Ciphertext &c, bool bfv)
 {
     // A context without a plain modulus does BFV's decryption too, given the modulus.
-    if (!bfv && c.context()->tables().integers) {
+    if (!bfv && tables_of(c).integers) {
         throw Error("The ciphertext is BFV's, and is to be decrypted as CKKS's: use decrypt_bfv.");
     }
     if (bfv && c.scale() != 1) {
@@ -59,8 +60,8 @@ class Decryption
 {
   public:
     Decryption(const Ciphertext &c, const SecretKey &secret)
-        : t_(secret.context()->tables()), primes_(c.primes()), radix_(secret.body().radix),
-          digits_(phase(c, secret)), slots_(t_.n())
+        : t_(tables_of(secret)), primes_(c.primes()), radix_(radix_of(secret)), digits_(phase(c, secret)),
+          slots_(t_.n())
     {
         check_scheme(c, false);
         radix_.to_digits(digits_.data(), primes_);
@@ -103,7 +104,7 @@ class Decryption
     }
 
   private:
-    const Context::Tables &t_;
+    const Tables &t_;
     unsigned primes_;
     const Radix &radix_;
     secret_array<std::uint32_t> digits_;
@@ -188,8 +189,8 @@ class BfvDecryption
 {
   public:
     BfvDecryption(const Ciphertext &c, const SecretKey &secret, std::uint32_t plain_modulus)
-        : t_(secret.context()->tables()), primes_(c.primes()), radix_(secret.body().radix),
-          plain_modulus_(plain_modulus), digits_(phase(c, secret))
+        : t_(tables_of(secret)), primes_(c.primes()), radix_(radix_of(secret)), plain_modulus_(plain_modulus),
+          digits_(phase(c, secret))
     {
         for (unsigned m = 0; m < primes_; m++) {
             std::uint32_t *residues = digits_.data() + m * t_.n();
@@ -254,14 +255,14 @@ class BfvDecryption
         }
     }
 
-    const Context::Tables &t_;
+    const Tables &t_;
     unsigned primes_;
     const Radix &radix_;
     std::uint32_t plain_modulus_;
     secret_array<std::uint32_t> digits_;
 };
 
-void check_plain_modulus(const Context::Tables &t, std::uint32_t plain_modulus)
+void check_plain_modulus(const Tables &t, std::uint32_t plain_modulus)
 {
     if (plain_modulus < 2) {
         throw Error("The plain modulus is " + std::to_string(plain_modulus) + ": give 2 to 2^32 - 1.");
@@ -286,7 +287,7 @@ namespace
 BfvDecryption opened(const Ciphertext &ciphertext, const SecretKey &secret, std::uint32_t plain_modulus)
 {
     check_contexts(secret.context(), ciphertext.context());
-    check_plain_modulus(secret.context()->tables(), plain_modulus);
+    check_plain_modulus(tables_of(secret), plain_modulus);
     check_scheme(ciphertext, true);
     return {ciphertext, secret, plain_modulus};
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -8,37 +10,45 @@
 namespace ciphermote
 {
 
+struct Entropy::Body {
+    std::array<std::uint8_t, seed_bytes> key;
+    std::atomic<std::uint64_t> drawn; // draws so far
+
+    ~Body()
+    {
+        cmi_wipe(key.data(), key.size());
+    }
+};
+
 Entropy::Entropy(std::span<const std::uint8_t> seed)
 {
     if (seed.size() != seed_bytes) {
         throw Error("A seed of " + std::to_string(seed.size()) + " bytes is given: give 32 random ones.");
     }
+    auto &body = Inside::fill(*this);
     std::uint8_t difference = 0;
     for (std::size_t i = 0; i < seed_bytes; i++) {
-        key_[i] = seed[i];
+        body.key[i] = seed[i];
         difference |= static_cast<std::uint8_t>(seed[i] ^ seed[0]);
     }
     if (cmi_declassified(difference == 0)) { // as is the end of the call
-        cmi_wipe(key_.data(), key_.size());
         throw Error(
             "All bytes of the seed are equal, as a failing random source gives them: draw it from the "
             "system's.");
     }
 }
 
-Entropy::~Entropy()
-{
-    cmi_wipe(key_.data(), key_.size());
-}
+Entropy::~Entropy() = default;
 
-Entropy::Seeds Entropy::draw()
+Seeds draw(Entropy &entropy)
 {
-    const std::uint64_t number = drawn_.fetch_add(1);
+    auto &body = Inside::body(entropy);
+    const std::uint64_t number = body.drawn.fetch_add(1);
     const auto block_of = [&](cmi_label label, std::uint8_t *out) {
         const std::uint32_t nonce[3] = {label, static_cast<std::uint32_t>(number),
                                         static_cast<std::uint32_t>(number >> 32)};
         std::uint8_t block[CM_CHACHA20_BLOCK_BYTES];
-        cmi_chacha20_block(block, key_.data(), nonce, 0);
+        cmi_chacha20_block(block, body.key.data(), nonce, 0);
         std::memcpy(out, block, SeededKey::seed_bytes);
         cmi_wipe(block, sizeof block);
     };
@@ -55,7 +65,7 @@ namespace
 class SecretStream
 {
   public:
-    SecretStream(const Entropy::Seeds &seeds, cmi_label label, std::uint32_t number)
+    SecretStream(const Seeds &seeds, cmi_label label, std::uint32_t number)
     {
         const std::uint32_t nonce[3] = {label, number, 0};
         cmi_stream_init(&stream_, seeds.secret_seed, nonce);
@@ -77,7 +87,7 @@ class SecretStream
 
 } // namespace
 
-void sample_ternary(const Entropy::Seeds &seeds, std::size_t n, std::int8_t *coefficients)
+void sample_ternary(const Seeds &seeds, std::size_t n, std::int8_t *coefficients)
 {
     SecretStream stream(seeds, CM_LABEL_TERNARY, 0);
     secret_array<std::uint8_t> packed(n / 4);
@@ -87,7 +97,7 @@ void sample_ternary(const Entropy::Seeds &seeds, std::size_t n, std::int8_t *coe
     }
 }
 
-void sample_noise(const Entropy::Seeds &seeds, std::uint32_t number, std::size_t n, std::int8_t *coefficients)
+void sample_noise(const Seeds &seeds, std::uint32_t number, std::size_t n, std::int8_t *coefficients)
 {
     SecretStream stream(seeds, CM_LABEL_NOISE, number);
     for (std::size_t i = 0; i < n; i += CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "owner/secret_key.h"
+#include "rns/polynomials.h"
 
 namespace ciphermote
 {
@@ -14,14 +15,14 @@ class KeyMaker
 {
   public:
     KeyMaker(const SecretKey &secret, Entropy &entropy)
-        : context_(secret.context()), t_(context_->tables()), secret_(secret.body()), seeds_(entropy.draw()),
+        : context_(secret.context()), t_(tables_of(context_)), secret_(secret), seeds_(draw(entropy)),
           noise_(t_.n()), values_(t_.n()), product_(t_.n())
     {
     }
 
     SeededKey public_key()
     {
-        SeededKey key = seeded(1);
+        SeededKey key = seeded_key(context_, 1, seeds_.public_seed);
         encrypt_zero(key, 0);
         return key;
     }
@@ -29,14 +30,15 @@ class KeyMaker
     // target: [data primes][n], values
     SeededKey key_switch_key(const std::uint32_t *target)
     {
-        SeededKey key = seeded(static_cast<unsigned>(t_.digits.size()));
+        const auto pairs = static_cast<unsigned>(t_.digits.size());
+        SeededKey key = seeded_key(context_, pairs, seeds_.public_seed);
         for (unsigned digit = 0; digit < t_.digits.size(); digit++) {
             encrypt_zero(key, digit);
             const Group &group = t_.digits[digit];
             for (unsigned m = group.first(); m < group.first() + group.count(); m++) {
                 const arch::factor p = t_.moduli[m].factor(t_.special->product(m));
                 t_.kernels->scale(product_.data(), target + m * t_.n(), p, t_.prime(m));
-                std::uint32_t *out = key.polynomial(digit, m);
+                std::uint32_t *out = polynomial(key, digit, m);
                 t_.kernels->add(out, out, product_.data(), t_.prime(m));
             }
         }
@@ -44,34 +46,27 @@ class KeyMaker
     }
 
   private:
-    SeededKey seeded(unsigned pairs) const
-    {
-        SeededKey key(context_, pairs);
-        std::copy_n(seeds_.public_seed, SeededKey::seed_bytes, key.own_seed());
-        return key;
-    }
-
     // e - a s
     void encrypt_zero(SeededKey &key, unsigned pair)
     {
         sample_noise(seeds_, pair, t_.n(), noise_.data());
         for (unsigned m = 0; m < t_.all(); m++) {
             to_values(t_, noise_.data(), m, values_.data());
-            key.expand(pair, m, product_.data());
-            t_.kernels->multiply(product_.data(), product_.data(), secret_.at(t_, m), t_.prime(m));
-            t_.kernels->subtract(key.polynomial(pair, m), values_.data(), product_.data(), t_.prime(m));
+            expand(key, pair, m, product_.data());
+            t_.kernels->multiply(product_.data(), product_.data(), values_of(secret_, m), t_.prime(m));
+            t_.kernels->subtract(polynomial(key, pair, m), values_.data(), product_.data(), t_.prime(m));
         }
     }
 
     std::shared_ptr<const Context> context_;
-    const Context::Tables &t_;
-    const SecretKey::Body &secret_;
-    Entropy::Seeds seeds_;
+    const Tables &t_;
+    const SecretKey &secret_;
+    Seeds seeds_;
     secret_array<std::int8_t> noise_;
     secret_array<std::uint32_t> values_, product_;
 };
 
-void check_switching(const Context::Tables &t)
+void check_switching(const Tables &t)
 {
     if (!t.special) {
         throw Error("This chain has no special prime, and so no key switching: take a chain that has one.");
@@ -89,11 +84,11 @@ SeededKey make_public_key(const SecretKey &secret, Entropy &entropy)
 SeededKey make_relinearization_key(const SecretKey &secret, Entropy &entropy)
 {
     const StackWiper wiper;
-    const Context::Tables &t = secret.context()->tables();
+    const Tables &t = tables_of(secret);
     check_switching(t);
     secret_array<std::uint32_t> square(t.data() * t.n());
     for (unsigned m = 0; m < t.data(); m++) {
-        const std::uint32_t *s = secret.body().at(t, m);
+        const std::uint32_t *s = values_of(secret, m);
         t.kernels->multiply(square.data() + m * t.n(), s, s, t.prime(m));
     }
     return KeyMaker(secret, entropy).key_switch_key(square.data());
@@ -102,7 +97,7 @@ SeededKey make_relinearization_key(const SecretKey &secret, Entropy &entropy)
 SeededKey make_galois_key(const SecretKey &secret, std::uint32_t element, Entropy &entropy)
 {
     const StackWiper wiper;
-    const Context::Tables &t = secret.context()->tables();
+    const Tables &t = tables_of(secret);
     const std::size_t n = t.n();
     check_switching(t);
     if (element % 2 == 0 || element < 3 || element >= 2 * n) {
@@ -126,8 +121,8 @@ SeededKey make_rekey_key(const SecretKey &owner, const SecretKey &device, Entrop
 {
     const StackWiper wiper;
     check_contexts(owner.context(), device.context());
-    check_switching(owner.context()->tables());
-    return KeyMaker(owner, entropy).key_switch_key(device.body().values.data());
+    check_switching(tables_of(owner));
+    return KeyMaker(owner, entropy).key_switch_key(values_of(device, 0));
 }
 
 } // namespace ciphermote

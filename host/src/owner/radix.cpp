@@ -6,7 +6,7 @@
 namespace ciphermote
 {
 
-Radix::Radix(const Context::Tables &t) : t_(t)
+Radix::Radix(const Tables &t) : t_(t)
 {
     double high = 1, low = 0; // their sum is the product to 2^-95: each step errs by 2^-104 of it at most
     products_.push_back(1);

@@ -20,7 +20,7 @@ namespace ciphermote
 class Radix
 {
   public:
-    explicit Radix(const Context::Tables &t);
+    explicit Radix(const Tables &t);
 
     // The first `primes` residues of n numbers, [primes][n], to digits, in place.
     void to_digits(std::uint32_t *residues, unsigned primes) const;
@@ -40,7 +40,7 @@ class Radix
     }
 
   private:
-    const Context::Tables &t_;
+    const Tables &t_;
     std::vector<arch::factor> inverses_; // 1/q_j modulo q_i, j < i, at i (i - 1) / 2 + j
     std::vector<double> products_;       // of the first i primes
 };

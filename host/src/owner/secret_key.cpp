@@ -6,8 +6,37 @@
 namespace ciphermote
 {
 
-void to_values(const Context::Tables &t, const std::int8_t *coefficients, unsigned prime,
-               std::uint32_t *values)
+struct SecretKey::Body {
+    std::shared_ptr<const Context> context;
+    secret_array<std::int8_t> coefficients;
+    secret_array<std::uint32_t> values; // [data + special primes][n]
+    Radix radix;
+
+    explicit Body(const std::shared_ptr<const Context> &of)
+        : context(of), coefficients(of->n()), values(tables_of(of).all() * of->n()), radix(tables_of(of))
+    {
+    }
+    void set_values()
+    {
+        const Tables &t = tables_of(context);
+        for (unsigned m = 0; m < t.all(); m++) {
+            to_values(t, coefficients.data(), m, values.data() + m * t.n());
+        }
+    }
+};
+
+const std::uint32_t *values_of(const SecretKey &secret, unsigned prime)
+{
+    const auto &body = Inside::body(secret);
+    return body.values.data() + prime * body.context->n();
+}
+
+const Radix &radix_of(const SecretKey &secret)
+{
+    return Inside::body(secret).radix;
+}
+
+void to_values(const Tables &t, const std::int8_t *coefficients, unsigned prime, std::uint32_t *values)
 {
     for (std::size_t i = 0; i < t.n(); i++) {
         values[i] = static_cast<std::uint32_t>(std::int32_t{coefficients[i]});
@@ -22,37 +51,23 @@ void check_contexts(const std::shared_ptr<const Context> &key, const std::shared
     }
 }
 
-namespace
-{
-
-void set_values(const Context::Tables &t, SecretKey::Body &body)
-{
-    for (unsigned m = 0; m < t.all(); m++) {
-        to_values(t, body.coefficients.data(), m, body.values.data() + m * t.n());
-    }
-}
-
-} // namespace
-
 SecretKey::SecretKey(std::shared_ptr<const Context> context, Entropy &entropy)
-    : context_(held(context)), body_(std::make_unique<Body>(context_->tables()))
+    : body_(std::make_unique<Body>(held(context)))
 {
     const StackWiper wiper;
-    const Context::Tables &t = context_->tables();
-    sample_ternary(entropy.draw(), t.n(), body_->coefficients.data());
-    set_values(t, *body_);
+    sample_ternary(draw(entropy), context->n(), body_->coefficients.data());
+    body_->set_values();
 }
 
 SecretKey::SecretKey(std::shared_ptr<const Context> context, std::span<const std::int8_t> coefficients)
-    : context_(held(context))
 {
     const StackWiper wiper;
-    const Context::Tables &t = context_->tables();
+    const Tables &t = tables_of(context);
     if (coefficients.size() != t.n()) {
         throw Error(std::to_string(coefficients.size()) + " coefficients of a secret key are given: this " +
                     "chain's have " + std::to_string(t.n()) + ".");
     }
-    body_ = std::make_unique<Body>(t);
+    body_ = std::make_unique<Body>(context);
     unsigned any = 0, outside = 0;
     for (std::size_t i = 0; i < t.n(); i++) {
         const unsigned digit = static_cast<std::uint8_t>(coefficients[i] + 1); // 0, 1 or 2
@@ -64,12 +79,17 @@ SecretKey::SecretKey(std::shared_ptr<const Context> context, std::span<const std
         throw Error("The coefficients are not all -1, 0 and 1, or all of them are 0: give those of a ternary "
                     "secret key.");
     }
-    set_values(t, *body_);
+    body_->set_values();
 }
 
 SecretKey::~SecretKey() = default;
 SecretKey::SecretKey(SecretKey &&) noexcept = default;
 SecretKey &SecretKey::operator=(SecretKey &&) noexcept = default;
+
+const std::shared_ptr<const Context> &SecretKey::context() const
+{
+    return held(body_)->context;
+}
 
 std::span<const std::int8_t> SecretKey::coefficients() const
 {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ciphermote/owner.h"
+#include "rns/inside.h"
 #include "rns/memory.h"
 
 extern "C" {
@@ -47,7 +48,7 @@ class StackWiper
     }
 };
 
-struct Entropy::Seeds {
+struct Seeds {
     std::uint8_t public_seed[SeededKey::seed_bytes];
     std::uint8_t secret_seed[SeededKey::seed_bytes];
 
@@ -57,11 +58,12 @@ struct Entropy::Seeds {
     }
 };
 
+// The next two seeds.
+Seeds draw(Entropy &entropy);
 // [n] of -1, 0 and 1, uniform; and of noise, centred binomial. Of one secret seed, each stream is read once:
 // noise by component or pair.
-void sample_ternary(const Entropy::Seeds &seeds, std::size_t n, std::int8_t *coefficients);
-void sample_noise(const Entropy::Seeds &seeds, std::uint32_t stream, std::size_t n,
-                  std::int8_t *coefficients);
+void sample_ternary(const Seeds &seeds, std::size_t n, std::int8_t *coefficients);
+void sample_noise(const Seeds &seeds, std::uint32_t stream, std::size_t n, std::int8_t *coefficients);
 
 } // namespace ciphermote
 

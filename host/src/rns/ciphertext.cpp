@@ -3,28 +3,22 @@
 #include <cmath>
 #include <string>
 
-#include "ciphermote/ciphertext.h"
 #include "rns/level.h"
 #include "rns/memory.h"
-#include "rns/tables.h"
+#include "rns/polynomials.h"
 #include "rns/words.h"
 
 namespace ciphermote
 {
 
 struct Ciphertext::Body {
+    std::shared_ptr<const Context> context;
+    unsigned components, primes;
+    double scale;
     words residues;
 };
 
-Ciphertext::Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes,
-                       double scale)
-    : context_(held(context)), components_(components), primes_(primes), scale_(scale),
-      body_(std::make_unique<Body>())
-{
-    body_->residues.resize(components * primes * context_->n());
-}
-
-void check_level(const Context::Tables &t, unsigned components, unsigned primes, double scale)
+void check_level(const Tables &t, unsigned components, unsigned primes, double scale)
 {
     if (components < 2 || components > 3 || primes < 1 || primes > t.data()) {
         throw Error("A ciphertext of " + std::to_string(components) + " polynomials at " + primes_of(primes) +
@@ -39,7 +33,7 @@ void check_level(const Context::Tables &t, unsigned components, unsigned primes,
     check_scale_fits(t, primes, scale);
 }
 
-void check_scale_fits(const Context::Tables &t, unsigned primes, double scale)
+void check_scale_fits(const Tables &t, unsigned primes, double scale)
 {
     const double log2_modulus = t.log2_modulus(primes);
     if (!t.integers && std::log2(scale) >= log2_modulus) {
@@ -51,7 +45,7 @@ void check_scale_fits(const Context::Tables &t, unsigned primes, double scale)
     }
 }
 
-void check_batches(const Context::Tables &t, const char *what)
+void check_batches(const Tables &t, const char *what)
 {
     if (t.integers && !t.integers->batches) {
         throw Error("The plain modulus " + std::to_string(t.integers->t) + " has no slots, which " + what +
@@ -62,8 +56,7 @@ void check_batches(const Context::Tables &t, const char *what)
 namespace
 {
 
-void check_shape(const Context::Tables &t, unsigned components, unsigned primes, double scale,
-                 std::size_t count)
+void check_shape(const Tables &t, unsigned components, unsigned primes, double scale, std::size_t count)
 {
     check_level(t, components, primes, scale);
     if (count != components * primes * t.n()) {
@@ -74,23 +67,50 @@ void check_shape(const Context::Tables &t, unsigned components, unsigned primes,
 
 } // namespace
 
+void reshape(Ciphertext &c, const std::shared_ptr<const Context> &context, unsigned components,
+             unsigned primes, double scale)
+{
+    if (c.empty()) {
+        Inside::fill(c);
+    }
+    auto &body = Inside::body(c);
+    body.residues.resize(components * primes * context->n());
+    body.context = context;
+    body.components = components;
+    body.primes = primes;
+    body.scale = scale;
+}
+
+std::uint32_t *polynomial(Ciphertext &c, unsigned component, unsigned prime)
+{
+    auto &body = Inside::body(c);
+    return body.residues.data() + (component * body.primes + prime) * body.context->n();
+}
+
+const std::uint32_t *polynomial(const Ciphertext &c, unsigned component, unsigned prime)
+{
+    const auto &body = Inside::body(c);
+    return body.residues.data() + (component * body.primes + prime) * body.context->n();
+}
+
+Ciphertext::Ciphertext() = default;
+
 Ciphertext::Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes,
                        double scale, std::span<const std::uint32_t> residues, Form form)
-    : context_(held(context)), components_(components), primes_(primes), scale_(scale)
 {
-    const Context::Tables &t = context_->tables();
+    const Tables &t = tables_of(context);
     check_shape(t, components, primes, scale, residues.size());
-    body_ = std::make_unique<Body>();
-    body_->residues.assign(residues.begin(), residues.end());
+    reshape(*this, context, components, primes, scale);
+    std::copy(residues.begin(), residues.end(), body_->residues.begin());
     for (unsigned i = 0; i < components * primes; i++) {
         const std::uint32_t q = t.prime(i % primes).q;
-        const auto from = residues.begin() + static_cast<std::ptrdiff_t>(i * t.n());
-        if (*std::max_element(from, from + static_cast<std::ptrdiff_t>(t.n())) >= q) {
+        std::uint32_t *const own = polynomial(*this, i / primes, i % primes);
+        if (*std::max_element(own, own + t.n()) >= q) {
             throw Error("A residue of polynomial " + std::to_string(i / primes) + " is not below its prime " +
                         std::to_string(q) + ": the ciphertext is damaged, or of another chain.");
         }
         if (form == Form::coefficients) {
-            t.kernels->ntt_forward(polynomial(i / primes, i % primes), t.prime(i % primes));
+            t.kernels->ntt_forward(own, t.prime(i % primes));
         }
     }
 }
@@ -99,15 +119,42 @@ Ciphertext::~Ciphertext() = default;
 Ciphertext::Ciphertext(Ciphertext &&) noexcept = default;
 Ciphertext &Ciphertext::operator=(Ciphertext &&) noexcept = default;
 
-Ciphertext::Ciphertext(const Ciphertext &other)
-    : context_(other.context()), components_(other.components_), primes_(other.primes_), scale_(other.scale_),
-      body_(std::make_unique<Body>(*other.body_))
+Ciphertext::Ciphertext(const Ciphertext &other) : body_(std::make_unique<Body>(*held(other.body_)))
 {
 }
 
 Ciphertext &Ciphertext::operator=(const Ciphertext &other)
 {
+    if (body_) {
+        *body_ = *held(other.body_);
+        return *this;
+    }
     return *this = Ciphertext(other);
+}
+
+bool Ciphertext::empty() const
+{
+    return !body_;
+}
+
+const std::shared_ptr<const Context> &Ciphertext::context() const
+{
+    return held(body_)->context;
+}
+
+unsigned Ciphertext::components() const
+{
+    return held(body_)->components;
+}
+
+unsigned Ciphertext::primes() const
+{
+    return held(body_)->primes;
+}
+
+double Ciphertext::scale() const
+{
+    return held(body_)->scale;
 }
 
 std::span<const std::uint32_t> Ciphertext::residues() const
@@ -117,22 +164,12 @@ std::span<const std::uint32_t> Ciphertext::residues() const
 
 std::vector<std::uint32_t> Ciphertext::coefficients() const
 {
-    const Context::Tables &t = context()->tables();
+    const Tables &t = tables_of(*this);
     words residues = body_->residues;
-    for (unsigned i = 0; i < components_ * primes_; i++) {
-        t.kernels->ntt_inverse(residues.data() + i * t.n(), t.prime(i % primes_));
+    for (unsigned i = 0; i < components() * primes(); i++) {
+        t.kernels->ntt_inverse(residues.data() + i * t.n(), t.prime(i % primes()));
     }
     return {residues.begin(), residues.end()};
-}
-
-std::uint32_t *Ciphertext::polynomial(unsigned component, unsigned prime)
-{
-    return held(body_)->residues.data() + (component * primes_ + prime) * context_->n();
-}
-
-const std::uint32_t *Ciphertext::polynomial(unsigned component, unsigned prime) const
-{
-    return held(body_)->residues.data() + (component * primes_ + prime) * context_->n();
 }
 
 } // namespace ciphermote

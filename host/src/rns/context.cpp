@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "rns/tables.h"
+#include "rns/inside.h"
 
 namespace ciphermote
 {
@@ -94,7 +94,7 @@ std::size_t bits_of_product(std::span<const Modulus> moduli)
     return 32 * (product.size() - 1) + static_cast<std::size_t>(std::bit_width(product.back()));
 }
 
-void check_secure(const Context::Tables &t)
+void check_secure(const Tables &t)
 {
     const unsigned bound = log2_bounds[t.chain.log2_n - 10];
     const std::size_t bits = bits_of_product(t.moduli);
@@ -112,7 +112,7 @@ void check_secure(const Context::Tables &t)
  *
  * Key switching adds to each digit's product with a centred key another of the remainder with 1/P.
  */
-void set_bounds(Context::Tables &t)
+void set_bounds(Tables &t)
 {
     const std::uint32_t largest = *std::max_element(t.chain.data.begin(), t.chain.data.end());
     for (unsigned m = 0; m < t.all(); m++) {
@@ -143,10 +143,10 @@ Divisor divisor_of(const std::vector<Modulus> &moduli, unsigned first, unsigned 
     return divisor;
 }
 
-std::unique_ptr<const Context::Tables> make_tables(Chain chain, const std::string &isa)
+std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa)
 {
     check_chain(chain);
-    auto t = std::make_unique<Context::Tables>();
+    auto t = std::make_unique<Tables>();
     t->kernels = isa.empty() ? arch::usable_kernels().front() : arch::kernels_by_name(isa);
     if (!t->kernels) {
         std::string names;
@@ -192,7 +192,7 @@ std::unique_ptr<const Context::Tables> make_tables(Chain chain, const std::strin
 
 } // namespace
 
-double Context::Tables::log2_modulus(unsigned primes) const
+double Tables::log2_modulus(unsigned primes) const
 {
     double sum = 0;
     for (unsigned m = 0; m < primes; m++) {

@@ -24,7 +24,7 @@ namespace
 {
 
 // Residue after residue, and those that SEAL draws again from what follows the whole polynomial.
-void expand_with_redraws(const Context::Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
+void expand_with_redraws(const Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
                          std::uint32_t *residues)
 {
     cmi_uniform uniform;
@@ -38,7 +38,7 @@ void expand_with_redraws(const Context::Tables &t, bool shake256, const std::uin
 
 } // namespace
 
-void expand_as_seal(const Context::Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
+void expand_as_seal(const Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
                     std::uint32_t *residues)
 {
     std::uint64_t key[8];

@@ -17,7 +17,7 @@ void expand_uniform(const arch::kernels &kernels, const std::uint8_t *seed, std:
                     const Modulus &modulus, std::uint32_t *residues);
 
 // [primes][n]: a seed of 64 bytes as SEAL expands it, by BLAKE2Xb or SHAKE256.
-void expand_as_seal(const Context::Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
+void expand_as_seal(const Tables &t, bool shake256, const std::uint8_t *seed, unsigned primes,
                     std::uint32_t *residues);
 
 } // namespace ciphermote

@@ -2,7 +2,7 @@
 #include "rns/memory.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 
 namespace ciphermote
 {
@@ -11,10 +11,10 @@ namespace
 {
 
 constexpr std::size_t most_kept_bytes = 64u << 20;
-constexpr std::size_t least_kept_bytes = 1u << 14; // the system's allocator is good at less
+constexpr std::size_t least_kept_bytes = 1u << 12; // the smallest polynomial; the system is good at less
 
-// A thread's memory to be taken again, by size. What was given back longest ago makes room for more: it may
-// be of sizes that nobody asks for any longer.
+// A thread's memory to be taken again. What was given back longest ago makes room for more: it may be of
+// sizes that nobody asks for any longer.
 class Kept
 {
   public:
@@ -22,18 +22,19 @@ class Kept
     {
         gone() = true;
         while (!kept_.empty()) {
-            let_go(kept_.begin());
+            let_go_of_oldest();
         }
     }
 
     void *take(std::size_t bytes)
     {
-        const auto found = kept_.find(bytes);
-        if (found == kept_.end()) {
+        const auto found = std::find_if(kept_.rbegin(), kept_.rend(),
+                                        [bytes](const Block &block) { return block.bytes == bytes; });
+        if (found == kept_.rend()) {
             return nullptr;
         }
-        void *memory = found->second.memory;
-        kept_.erase(found);
+        void *memory = found->memory;
+        kept_.erase(std::next(found).base());
         bytes_ -= bytes;
         return memory;
     }
@@ -44,12 +45,10 @@ class Kept
             return false;
         }
         while (bytes_ + bytes > most_kept_bytes) {
-            let_go(std::min_element(kept_.begin(), kept_.end(), [](const auto &a, const auto &b) {
-                return a.second.given < b.second.given;
-            }));
+            let_go_of_oldest();
         }
         try {
-            kept_.emplace(bytes, Block{memory, given_++});
+            kept_.push_back({memory, bytes});
         } catch (const std::bad_alloc &) {
             return false;
         }
@@ -67,15 +66,14 @@ class Kept
   private:
     struct Block {
         void *memory;
-        std::uint64_t given; // when, in blocks
+        std::size_t bytes;
     };
-    using Blocks = std::multimap<std::size_t, Block>;
 
-    void let_go(Blocks::iterator block) noexcept
+    void let_go_of_oldest() noexcept
     {
-        ::operator delete(block->second.memory, alignment);
-        bytes_ -= block->first;
-        kept_.erase(block);
+        ::operator delete(kept_.front().memory, alignment);
+        bytes_ -= kept_.front().bytes;
+        kept_.erase(kept_.begin());
     }
 
     static bool &gone()
@@ -84,9 +82,8 @@ class Kept
         return is_gone;
     }
 
-    Blocks kept_;
+    std::vector<Block> kept_; // the one given back last is at the end
     std::size_t bytes_ = 0;
-    std::uint64_t given_ = 0;
 };
 
 } // namespace

@@ -3,16 +3,19 @@
 #include <cmath>
 #include <string>
 
-#include "ciphermote/ciphertext.h"
-#include "rns/tables.h"
+#include "rns/memory.h"
+#include "rns/polynomials.h"
 #include "rns/words.h"
 
 namespace ciphermote
 {
 
 struct Plaintext::Body {
-    words residues;
-    words integers;
+    std::shared_ptr<const Context> context;
+    unsigned primes;
+    double scale;
+    words residues{}; // [primes][n], values
+    words integers{}; // BFV: [n], centred modulo t
 };
 
 namespace
@@ -22,7 +25,7 @@ namespace
 class Rounding
 {
   public:
-    Rounding(const Context::Tables &t, double scale, unsigned primes)
+    Rounding(const Tables &t, double scale, unsigned primes)
         : scale_(scale), bound_(std::exp2(t.log2_modulus(primes) - 1))
     {
     }
@@ -42,7 +45,7 @@ class Rounding
 };
 
 // The coefficients of scale times the polynomial whose slots these are, rounded.
-std::vector<double> coefficients_of(const Context::Tables &t, std::vector<std::complex<double>> slots,
+std::vector<double> coefficients_of(const Tables &t, std::vector<std::complex<double>> slots,
                                     const Rounding &rounded)
 {
     t.slots->to_coefficients(slots);
@@ -58,7 +61,7 @@ std::vector<double> coefficients_of(const Context::Tables &t, std::vector<std::c
  * Residues [primes][n] of integers of any size: each is a sum of signed digits times powers of 2^31, which
  * are taken off from the highest; a double's digits are exact.
  */
-void set_residues(const Context::Tables &t, words &out, std::vector<double> integers, unsigned primes)
+void set_residues(const Tables &t, words &out, std::vector<double> integers, unsigned primes)
 {
     const std::size_t n = t.n();
     double largest = 0;
@@ -106,7 +109,7 @@ std::vector<std::complex<double>> as_complex(const Context &context, std::span<c
     return {values.begin(), values.end()};
 }
 
-void check_primes(const Context::Tables &t, unsigned primes)
+void check_primes(const Tables &t, unsigned primes)
 {
     if (primes < 1 || primes > t.data()) {
         throw Error("A plaintext at " + primes_of(primes) + " is asked for: give 1 to " +
@@ -114,14 +117,14 @@ void check_primes(const Context::Tables &t, unsigned primes)
     }
 }
 
-void check_integers(const Context::Tables &t)
+void check_integers(const Tables &t)
 {
     if (!t.integers) {
         throw Error("The chain has no plain modulus, so it is CKKS's, and integers are BFV's: give a scale.");
     }
 }
 
-void check_scale(const Context::Tables &t, double scale)
+void check_scale(const Tables &t, double scale)
 {
     if (t.integers) {
         throw Error("The chain has a plain modulus, so it is BFV's, and numbers at a scale are CKKS's: give "
@@ -147,7 +150,7 @@ std::int32_t centred(std::uint32_t residue, std::uint32_t t)
     return static_cast<std::int32_t>(residue > t / 2 ? residue - t : residue);
 }
 
-void check_slots(const Context::Tables &t)
+void check_slots(const Tables &t)
 {
     if (!t.integers->slots) {
         throw Error("The plain modulus " + std::to_string(t.integers->t) +
@@ -157,7 +160,7 @@ void check_slots(const Context::Tables &t)
 }
 
 // The polynomial modulo t, coefficients from 0 to t - 1.
-words integers_of(const Context::Tables &t, std::span<const std::int64_t> integers, Places places)
+words integers_of(const Tables &t, std::span<const std::int64_t> integers, Places places)
 {
     words polynomial(t.n());
     std::fill(polynomial.begin(), polynomial.end(), 0u);
@@ -174,18 +177,42 @@ words integers_of(const Context::Tables &t, std::span<const std::int64_t> intege
     return polynomial;
 }
 
+// The same polynomial of one coefficient at each of so many primes: an integer, the constant one.
+words constant_residues(const Tables &t, double coefficient, unsigned primes)
+{
+    int exponent = 0; // beyond 2^62, a double is an integer of 53 bits times 2^exponent
+    std::frexp(coefficient, &exponent);
+    exponent = std::max(0, exponent - 62);
+    const auto integer = static_cast<std::int64_t>(std::ldexp(coefficient, -exponent));
+    words residues(primes * t.n());
+    for (unsigned m = 0; m < primes; m++) {
+        const Modulus &modulus = t.moduli[m];
+        const std::int64_t q = modulus.q(), signed_residue = integer % q;
+        auto residue = static_cast<std::uint32_t>(signed_residue < 0 ? signed_residue + q : signed_residue);
+        for (int i = 0; i < exponent; i++) {
+            residue = modulus.residue(2 * residue);
+        }
+        std::fill_n(residues.data() + m * t.n(), t.n(), residue);
+    }
+    return residues;
+}
+
 } // namespace
+
+Plaintext::Plaintext(std::unique_ptr<Body> body) : body_(std::move(body))
+{
+}
 
 Plaintext::Plaintext(std::shared_ptr<const Context> context, std::span<const std::complex<double>> values,
                      double scale, unsigned primes)
-    : context_(held(context)), primes_(primes), scale_(scale), body_(std::make_unique<Body>())
 {
-    const Context::Tables &t = context_->tables();
+    const Tables &t = tables_of(context);
     check_room(values.size(), t.n() / 2);
     check_primes(t, primes);
     check_scale(t, scale);
     std::vector<std::complex<double>> slots(t.n() / 2);
     std::copy(values.begin(), values.end(), slots.begin());
+    Inside::fill(*this, std::move(context), primes, scale);
     set_residues(t, body_->residues, coefficients_of(t, std::move(slots), Rounding(t, scale, primes)),
                  primes);
 }
@@ -198,12 +225,12 @@ Plaintext::Plaintext(std::shared_ptr<const Context> context, std::span<const dou
 
 Plaintext::Plaintext(std::shared_ptr<const Context> context, std::span<const std::int64_t> integers,
                      Places places, unsigned primes)
-    : context_(held(context)), primes_(primes), scale_(1), body_(std::make_unique<Body>())
 {
-    const Context::Tables &t = context_->tables();
+    const Tables &t = tables_of(context);
     check_room(integers.size(), t.n());
     check_primes(t, primes);
     check_integers(t);
+    Inside::fill(*this, std::move(context), primes, 1.0);
     body_->integers = integers_of(t, integers, places);
     for (std::uint32_t &x : body_->integers) {
         x = static_cast<std::uint32_t>(centred(x, t.integers->t));
@@ -216,83 +243,75 @@ Plaintext::Plaintext(std::shared_ptr<const Context> context, std::span<const std
     }
 }
 
-Plaintext::Plaintext(std::shared_ptr<const Context> context, double scale, unsigned primes)
-    : context_(held(context)), primes_(primes), scale_(scale), body_(std::make_unique<Body>())
-{
-    check_primes(context_->tables(), primes);
-    body_->residues.resize(primes * context_->n());
-}
-
-void Plaintext::fill(double coefficient)
-{
-    const Context::Tables &t = context_->tables();
-    int exponent = 0; // beyond 2^62, a double is an integer of 53 bits times 2^exponent
-    std::frexp(coefficient, &exponent);
-    exponent = std::max(0, exponent - 62);
-    const auto integer = static_cast<std::int64_t>(std::ldexp(coefficient, -exponent));
-    for (unsigned m = 0; m < primes_; m++) {
-        const Modulus &modulus = t.moduli[m];
-        const std::int64_t q = modulus.q(), signed_residue = integer % q;
-        auto residue = static_cast<std::uint32_t>(signed_residue < 0 ? signed_residue + q : signed_residue);
-        for (int i = 0; i < exponent; i++) {
-            residue = modulus.residue(2 * residue);
-        }
-        std::fill_n(body_->residues.data() + m * t.n(), t.n(), residue);
-    }
-}
-
 Plaintext Plaintext::constant(std::shared_ptr<const Context> context, double value, double scale,
                               unsigned primes)
 {
-    const Context::Tables &t = held(context)->tables();
+    const Tables &t = tables_of(context);
     check_scale(t, scale);
-    Plaintext plain(std::move(context), scale, primes);
-    plain.fill(Rounding(t, scale, primes)(value));
-    return plain;
+    check_primes(t, primes);
+    words residues = constant_residues(t, Rounding(t, scale, primes)(value), primes);
+    return Inside::make<Plaintext>(std::move(context), primes, scale, std::move(residues));
 }
 
 Plaintext Plaintext::constant(std::shared_ptr<const Context> context, std::int64_t integer, unsigned primes)
 {
-    const Context::Tables &t = held(context)->tables();
+    const Tables &t = tables_of(context);
     check_integers(t);
-    Plaintext plain(std::move(context), 1, primes);
+    check_primes(t, primes);
     const std::int32_t coefficient = centred(residue_of(integer, t.integers->t), t.integers->t);
-    plain.body_->integers.resize(t.n());
-    std::fill(plain.body_->integers.begin(), plain.body_->integers.end(), 0u);
-    plain.body_->integers[0] = static_cast<std::uint32_t>(coefficient);
-    plain.fill(coefficient);
-    return plain;
+    words integers(t.n());
+    std::fill(integers.begin(), integers.end(), 0u);
+    integers[0] = static_cast<std::uint32_t>(coefficient);
+    return Inside::make<Plaintext>(std::move(context), primes, 1.0, constant_residues(t, coefficient, primes),
+                                   std::move(integers));
 }
 
 Plaintext::~Plaintext() = default;
 Plaintext::Plaintext(Plaintext &&) noexcept = default;
 Plaintext &Plaintext::operator=(Plaintext &&) noexcept = default;
 
+const std::shared_ptr<const Context> &Plaintext::context() const
+{
+    return held(body_)->context;
+}
+
+unsigned Plaintext::primes() const
+{
+    return held(body_)->primes;
+}
+
+double Plaintext::scale() const
+{
+    return held(body_)->scale;
+}
+
 std::span<const std::uint32_t> Plaintext::residues() const
 {
     return held(body_)->residues;
 }
 
-const std::uint32_t *Plaintext::polynomial(unsigned prime) const
+const std::uint32_t *polynomial(const Plaintext &plaintext, unsigned prime)
 {
-    return held(body_)->residues.data() + prime * context_->n();
+    const auto &body = Inside::body(plaintext);
+    return body.residues.data() + prime * body.context->n();
 }
 
-std::size_t Plaintext::addend_words(unsigned primes) const
+std::size_t addend_words(const Plaintext &plaintext, unsigned primes)
 {
-    return context()->tables().integers ? (std::size_t{primes} + 2) * context_->n() : 0;
+    const Tables &t = tables_of(plaintext);
+    return t.integers ? (std::size_t{primes} + 2) * t.n() : 0;
 }
 
 // floor(Q/t) m + floor(((Q mod t) m + floor(t/2)) / t), for centred m.
-const std::uint32_t *Plaintext::addend(unsigned primes, std::uint32_t *scratch) const
+const std::uint32_t *addend(const Plaintext &plaintext, unsigned primes, std::uint32_t *scratch)
 {
-    const Context::Tables &t = context()->tables();
+    const Tables &t = tables_of(plaintext);
     if (!t.integers) {
-        return polynomial(0);
+        return polynomial(plaintext, 0);
     }
     const ProductLevel &level = t.integers->levels[primes - 1];
     const std::int64_t modulus = t.integers->t, rest = level.q_mod_t, half = modulus / 2;
-    const std::uint32_t *const integers = body_->integers.data();
+    const std::uint32_t *const integers = Inside::body(plaintext).integers.data();
     std::uint32_t *const rounded = scratch + primes * t.n(), *const part = rounded + t.n();
     for (std::size_t i = 0; i < t.n(); i++) {
         const std::int64_t numerator = rest * static_cast<std::int32_t>(integers[i]) + half;
@@ -312,7 +331,7 @@ const std::uint32_t *Plaintext::addend(unsigned primes, std::uint32_t *scratch) 
 
 std::vector<std::uint32_t> slots_of(const Context &context, std::span<const std::uint32_t> coefficients)
 {
-    const Context::Tables &t = context.tables();
+    const Tables &t = tables_of(context);
     check_integers(t);
     check_slots(t);
     if (coefficients.size() != t.n() ||

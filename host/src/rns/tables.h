@@ -22,7 +22,7 @@ struct Divisor {
     std::vector<arch::factor> inverse; // of their product, modulo each prime before them
 };
 
-struct Context::Tables {
+struct Tables {
     Chain chain;
     const arch::kernels *kernels;
     std::vector<Modulus> moduli; // the data primes, then the special ones

@@ -20,7 +20,7 @@ void Unpacking::add(std::span<const std::uint8_t> payload)
     bytes_ += payload.size();
 }
 
-bool Unpacking::end(const Context::Tables &t, unsigned prime, std::uint32_t *residues)
+bool Unpacking::end(const Tables &t, unsigned prime, std::uint32_t *residues)
 {
     const arch::prime &p = t.prime(prime);
     const std::size_t wanted = t.n() / 8 * static_cast<unsigned>(std::bit_width(p.q));

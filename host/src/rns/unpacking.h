@@ -22,7 +22,7 @@ class Unpacking
     }
     void add(std::span<const std::uint8_t> payload);
     // Writes n residues at a prime. False if one is not below it. Error unless the payloads hold n residues.
-    bool end(const Context::Tables &t, unsigned prime, std::uint32_t *residues);
+    bool end(const Tables &t, unsigned prime, std::uint32_t *residues);
 
   private:
     words packed_; // with the slack that unpacking reads beyond

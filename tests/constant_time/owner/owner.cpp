@@ -207,12 +207,12 @@ void check_decryption(const SharedContext &context, double scale, const Decrypt 
         for (unsigned primes = 1; primes <= 3; primes++) {
             const Ciphertext fresh =
                 published(encrypt(secret_plaintext(context, scale), owner.secret, *owner.random));
-            Ciphertext given(context, components, primes, scale);
-            std::fill_n(given.polynomial(components - 1, 0), primes * n, 0u);
+            std::vector<std::uint32_t> residues(components * primes * n); // a third component: zeros
             for (unsigned i = 0; i < 2 * primes; i++) {
-                std::copy_n(fresh.polynomial(i / primes, i % primes), n,
-                            given.polynomial(i / primes, i % primes));
+                const std::size_t from = (i / primes * fresh.primes() + i % primes) * n;
+                std::copy_n(fresh.residues().data() + from, n, residues.data() + i * n);
             }
+            const Ciphertext given(context, components, primes, scale, residues);
             CHECK(!refused([&] { CHECK(all_secret(decrypt(given, owner.secret))); }));
             CHECK(new_errors() == 0);
             CHECK(refused([&] { (void)decrypt(given, other.secret); }));
