@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value that each option in
-# ciphermote/config.h has with the compiler's flags and these OPTIONS (NAME=VALUE each), so that files that
-# include HEADER see the library's options and no others.
+# ciphermote_record_options(HEADER OPTIONS...): write to HEADER ciphermote/config.h with the value that each
+# option in it has with the compiler's flags and these OPTIONS (NAME=VALUE each), so that files that include
+# HEADER see the library's options and no others.
 # Unknown options and values stop the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${core}/ciphermote/config.h)
   file(STRINGS ${core}/ciphermote/config.h lines REGEX "^#(ifndef|if !defined\\() ?CM_CONFIG_")
   string(REGEX MATCHALL "CM_CONFIG_[A-Z0-9_]+" names "${lines}")
   list(APPEND names CM_CONFIG_FILE)
@@ -40,7 +41,7 @@ function(ciphermote_record_options header)
     message(FATAL_ERROR "ciphermote/config.h refuses the options:\n${complaint}")
   endif()
 
-  string(CONCAT content "/* Written by CMake: the options that this library was built with. Programs that "
+  string(CONCAT values "/* Written by CMake: the options that this library was built with. Programs that "
                         "ask for others do not compile. */\n")
   string(REGEX MATCHALL "ciphermote_option \"[A-Z0-9_]+\" [^\n]*" recorded "${preprocessed}")
   foreach(line IN LISTS recorded)
@@ -55,10 +56,12 @@ function(ciphermote_record_options header)
     if(words MATCHES " (${name}_[A-Z0-9_]+) ")
       set(word ${CMAKE_MATCH_1})
     endif()
-    string(APPEND content "\n#ifndef ${name}\n#define ${name} ${value}\n#elif ${name} != ${value}\n"
+    string(APPEND values "\n#ifndef ${name}\n#define ${name} ${value}\n#elif ${name} != ${value}\n"
            "#error \"This library was built with ${name} = ${word}: leave the option out, or build the "
            "library with yours.\"\n"
            "#endif\n")
   endforeach()
+  file(READ ${core}/ciphermote/config.h content)
+  string(REGEX REPLACE "/\\* CMake writes [^\n]*\n" "@values@" content "${content}")
   file(CONFIGURE OUTPUT ${header} CONTENT "${content}" @ONLY)
 endfunction()

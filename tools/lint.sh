@@ -57,13 +57,13 @@ check "clang-format: ${#c_files[@]} files (make format fixes them)" \
     clang-format --dry-run -Werror --ferror-limit=5 "${c_files[@]}"
 # Suppressed: right shifts of negative numbers, which are arithmetic in every compiler here (the C tests
 # check it); the linker's symbols in ports/, which cppcheck takes for separate objects; a legacy check that
-# uninitvar replaces; and symbols.h, which pastes options that cppcheck takes for empty. The two macros name
+# uninitvar replaces; and config.h, which pastes options that cppcheck takes for empty. The two macros name
 # headers that a user may provide; there are none here.
 mkdir -p build/cppcheck
 check "cppcheck: the C library and the ports" \
     cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
     --cppcheck-build-dir=build/cppcheck --enable=warning,performance,portability \
-    --suppress=preprocessorErrorDirective:core/include/ciphermote/symbols.h \
+    --suppress=preprocessorErrorDirective:core/include/ciphermote/config.h \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports

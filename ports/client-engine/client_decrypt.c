@@ -105,7 +105,7 @@ static bool serves_expected(const cm_decryptor *decryptor)
     }
     return decrypts_ckks(decryption)
                ? decryption->precision == CM_FIXED_31
-               : cmi_below_every_prime((uint32_t)decryption->scale_or_t, decryption->key->params);
+               : cmi_below_every_prime((uint32_t)decryption->plain_modulus, decryption->key->params);
 }
 
 /* By its policy. */
@@ -181,7 +181,10 @@ typedef struct gathered {
     const cm_frame_expected *tagged; /* or null: version 1 */
     unsigned primes;
     uint64_t counter;
-    uint64_t scale_or_t;
+    union {
+        uint64_t scale_bits;    /* CKKS */
+        uint64_t plain_modulus; /* BFV */
+    };
 } gathered;
 
 /* False if fewer bytes have come. */
@@ -246,14 +249,14 @@ static bool describe_gathered(gathered *of, const cm_decryptor *decryptor)
     of->tagged = decryptor->reader.expected;
     of->primes = header[AT_PRIMES];
     of->counter = cmi_load64(header + AT_COUNTER);
-    of->scale_or_t = cmi_load64(header + AT_SCALE);
+    of->scale_bits = cmi_load64(header + AT_SCALE);
     if (of->primes == 0 || of->primes > params->data_primes ||
         (seeded && (!decryptor->expander || (xof != CM_XOF_CHACHA20 && xof != CM_XOF_SHAKE256)))) {
         return false;
     }
     if (!decrypts_ckks(of->decryption)) {
-        of->scale_or_t = of->decryption->scale_or_t; /* that is expected */
-    } else if (!scale_serves(of->decryption, of->scale_or_t)) {
+        of->plain_modulus = of->decryption->plain_modulus; /* that is expected */
+    } else if (!scale_serves(of->decryption, of->scale_bits)) {
         return false;
     }
     const uint32_t frame = client_frame_words(of->tagged);
@@ -283,11 +286,11 @@ static void set_expected(const gathered *of)
     const cm_decryption *decryption = of->decryption;
     const cm_frame_expected *tagged = of->tagged;
     uint32_t shape = tagged ? CLIENT_HAS_TAGS : 0u;
-    uint32_t scale = (uint32_t)of->scale_or_t;
+    uint32_t scale = (uint32_t)of->scale_bits;
     if (decrypts_ckks(decryption)) {
         shape |= CLIENT_IS_CKKS | (decryption->slots == CM_SLOTS_COMPLEX ? CLIENT_IS_COMPLEX : 0u) |
                  (decryption->number == CM_FLOAT32 ? CLIENT_IS_FLOAT : 0u);
-        scale = client_ckks_setting(decryption->exponent, log2_of_scale(of->scale_or_t), 0);
+        scale = client_ckks_setting(decryption->exponent, log2_of_scale(of->scale_bits), 0);
     }
     client_set_shape(self, of->primes, shape, scale);
     client_set_two(self, CM_CLIENT_MAP_KEY_ID, decryption->key->key_id);
@@ -302,8 +305,8 @@ static void set_expected(const gathered *of)
 static uint32_t result_words(const cm_decryption *decryption)
 {
     const unsigned log2_n = decryption->key->params->log2_n;
-    const bool halves =
-        decrypts_ckks(decryption) ? decryption->slots == CM_SLOTS_REAL : decryption->scale_or_t <= 0x10000u;
+    const bool halves = decrypts_ckks(decryption) ? decryption->slots == CM_SLOTS_REAL
+                                                  : decryption->plain_modulus <= 0x10000u;
     return (uint32_t)1 << (log2_n - (halves ? 1u : 0u));
 }
 
@@ -312,9 +315,9 @@ static uint32_t centres_by(const gathered *of)
 {
     const cm_decryption *decryption = of->decryption;
     const bool wanted = of->engine->bus.centres && !decrypts_ckks(decryption) &&
-                        decryption->encoding == CM_BFV_COEFFICIENTS && of->scale_or_t <= 0xFFFFu &&
+                        decryption->encoding == CM_BFV_COEFFICIENTS && of->plain_modulus <= 0xFFFFu &&
                         (decryption->number == CM_INT16 || decryption->number == CM_INT32);
-    return wanted ? (uint32_t)of->scale_or_t : 0u;
+    return wanted ? (uint32_t)of->plain_modulus : 0u;
 }
 
 /* Wipe what the hardware does not fill, while it works. */
@@ -382,7 +385,7 @@ static cm_status complete(const gathered *of)
 {
     cm_decryption *decryption = of->decryption;
     if (decrypts_ckks(decryption)) {
-        return cmi_ckks_decryption_given(decryption, of->counter, of->scale_or_t);
+        return cmi_ckks_decryption_given(decryption, of->counter, of->scale_bits);
     }
     const bool finished =
         decryption->encoding == CM_BFV_COEFFICIENTS &&

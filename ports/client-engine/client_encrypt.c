@@ -358,8 +358,11 @@ static void describe_ciphertext(const job *of)
     info->params = of->params;
     info->xof = of->xof;
     info->counter = of->counter;
-    info->scale_or_t =
-        ckks ? (uint64_t)(1023 + (int32_t)ckks->log2_scale) << 52 : bfv_values(of)->plain_modulus;
+    if (ckks) {
+        info->scale_bits = (uint64_t)(1023 + (int32_t)ckks->log2_scale) << 52;
+    } else {
+        info->plain_modulus = bfv_values(of)->plain_modulus;
+    }
     info->key_id = of->key_id;
     cmi_describe(info, of->source, of->params);
     if (of->secret) {

@@ -138,7 +138,7 @@ def write_frame(
     log2_tiles: int,
     key_id: int,
     counter: int,
-    scale_or_t: int,
+    scale_or_modulus: int,
     component: int,
     prime: int,
     tile: int,

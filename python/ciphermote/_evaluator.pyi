@@ -115,10 +115,6 @@ class Delivery:
     @property
     def components(self) -> int: ...
     @property
-    def scale_or_t(self) -> int:
-        """CKKS: the scale's binary64, as a word; BFV: t."""
-
-    @property
     def ntt_form(self) -> bool: ...
     @property
     def xof(self) -> int: ...

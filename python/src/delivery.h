@@ -83,9 +83,6 @@ inline void bind_deliveries(nb::module_ &m)
         .def_prop_ro(
             "primes", [](const Delivery &d) { return d.first().info.primes; }, "Residues a coefficient.")
         .def_prop_ro("components", [](const Delivery &d) { return d.first().info.components; })
-        .def_prop_ro(
-            "scale_or_t", [](const Delivery &d) { return d.first().info.scale_or_t; },
-            "CKKS: the scale's binary64, as a word; BFV: t.")
         .def_prop_ro("ntt_form", [](const Delivery &d) { return d.first().info.ntt_form; })
         .def_prop_ro("xof", [](const Delivery &d) { return static_cast<int>(d.first().info.xof); })
         .def_prop_ro("scale", &Delivery::scale, "CKKS's; 1 for BFV.")

@@ -142,7 +142,7 @@ struct Frame {
         if (frame.info.scheme != CM_CKKS) {
             return value;
         }
-        std::memcpy(&value, &frame.info.scale_or_t, sizeof value);
+        std::memcpy(&value, &frame.info.scale_bits, sizeof value);
         return value;
     }
 };
@@ -164,7 +164,7 @@ using Tagged = std::tuple<nb::bytes, uint32_t, uint16_t, uint64_t, nb::bytes>;
 
 /* One frame of residues, as a device's frame writer makes it. */
 nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigned log2_tiles, uint64_t key_id,
-                      uint64_t counter, uint64_t scale_or_t, unsigned component, unsigned prime,
+                      uint64_t counter, uint64_t scale_or_modulus, unsigned component, unsigned prime,
                       unsigned tile, const Words &residues, const std::optional<Tagged> &tagged)
 {
     if (primes < 1 || primes > params.get()->data_primes || prime >= primes || component > 1 ||
@@ -183,7 +183,7 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
     info.log2_tiles = static_cast<uint8_t>(log2_tiles);
     info.key_id = key_id;
     info.counter = counter;
-    info.scale_or_t = scale_or_t;
+    info.scale_bits = scale_or_modulus;
     cm_frame_sender sender;
     if (tagged) {
         const auto &[key, device, epoch, window, random] = *tagged;
@@ -391,7 +391,7 @@ NB_MODULE(_core, m)
                      "The number of the window whose readings are encrypted next; 2^64 - 1: a new one.");
 
     m.def("write_frame", &write_frame, "params"_a, "scheme"_a, "primes"_a, "log2_tiles"_a, "key_id"_a,
-          "counter"_a, "scale_or_t"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,
+          "counter"_a, "scale_or_modulus"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,
           "tagged"_a = nb::none(),
           "A frame of a ciphertext of two components in NTT form. tagged: key, device, epoch, window, random "
           "bytes.");
@@ -407,7 +407,7 @@ NB_MODULE(_core, m)
         .def_prop_ro("scale", &Frame::scale)
         .def_prop_ro(
             "plain_modulus",
-            [](const Frame &f) { return f.frame.info.scheme == CM_BFV ? f.frame.info.scale_or_t : 0; })
+            [](const Frame &f) { return f.frame.info.scheme == CM_BFV ? f.frame.info.plain_modulus : 0; })
         .def_prop_ro("xof", [](const Frame &f) { return static_cast<int>(f.frame.info.xof); })
         .def_prop_ro("is_seed", [](const Frame &f) { return f.frame.payload == CM_PAYLOAD_SEED; })
         .def_prop_ro("seed",

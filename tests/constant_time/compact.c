@@ -128,7 +128,7 @@ static void send_tagged_frame(void)
                                                .components = 2,
                                                .primes = 1,
                                                .key_id = KEY_ID,
-                                               .scale_or_t = SMALL_T};
+                                               .plain_modulus = SMALL_T};
     check_call(writer.emitter.begin(&writer.emitter, &writer.emitter.info), CM_OK);
     check_call(writer.emitter.residues(&writer.emitter, 0, 0, 0, words), CM_OK);
 }

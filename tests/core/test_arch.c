@@ -155,7 +155,7 @@ static int end_decryption(cm_status *status, cm_decryptor *decryptor)
     if (!status || !(gathers.gives || gathers.tries) || !cmi_decryption_untouched(decryption)) {
         return hand_back(decryptor);
     }
-    const size_t size = !is_ckks && decryption->scale_or_t <= 0x10000u ? 2u : 4u;
+    const size_t size = !is_ckks && decryption->plain_modulus <= 0x10000u ? 2u : 4u;
     const uint32_t count = is_ckks ? 512u : 1024u;
     memset(decryption->arena, 0, cmi_decryption_room(decryption));
     for (uint32_t i = 0; i < count; i++) {
@@ -363,7 +363,7 @@ static void what_it_decrypts_of_ckks_is_left_as_it_is(void)
     CHECK(cm_ckks_decrypt(&receiver.decryptor) == CM_OK);
     CHECK(((uint32_t *)(void *)receiver.arena)[300] == 300u);
     CHECK(receiver.decryptor.decryption.counter == GIVEN_COUNTER);
-    CHECK(receiver.decryptor.decryption.scale_or_t == GIVEN_SCALE);
+    CHECK(receiver.decryptor.decryption.scale_bits == GIVEN_SCALE);
     CHECK(wiped_from(2u * (size_t)N));
     CHECK(cm_ckks_decrypt(&receiver.decryptor) == CM_ERR_ARGUMENT);
     gathers.wanted = gathers.gives = false;

@@ -85,7 +85,7 @@ static void encrypt_bfv(void)
     encrypt(scaled);
 }
 
-static cm_frame_writer writer_of(cm_scheme scheme, uint64_t scale_or_t, unsigned log2_tiles)
+static cm_frame_writer writer_of(cm_scheme scheme, uint64_t scale_or_modulus, unsigned log2_tiles)
 {
     const cm_sink sink = {store, NULL};
     cm_frame_writer writer;
@@ -99,7 +99,7 @@ static cm_frame_writer writer_of(cm_scheme scheme, uint64_t scale_or_t, unsigned
     info->log2_tiles = (uint8_t)log2_tiles;
     info->key_id = KEY_ID;
     info->counter = COUNTER;
-    info->scale_or_t = scale_or_t;
+    info->scale_bits = scale_or_modulus;
     return writer;
 }
 
@@ -111,9 +111,9 @@ static void write_frame(cm_frame_writer *writer, unsigned component, unsigned ti
 }
 
 /* All frames in the order that a decryption takes; frame i ends at frame_ends[i + 1]. */
-static void write_stream(cm_scheme scheme, uint64_t scale_or_t, unsigned log2_tiles)
+static void write_stream(cm_scheme scheme, uint64_t scale_or_modulus, unsigned log2_tiles)
 {
-    cm_frame_writer writer = writer_of(scheme, scale_or_t, log2_tiles);
+    cm_frame_writer writer = writer_of(scheme, scale_or_modulus, log2_tiles);
     unsigned frame = 0;
     length = 0;
     frame_ends[0] = 0;

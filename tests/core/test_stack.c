@@ -171,7 +171,11 @@ static void return_result_of(cm_scheme scheme, uint64_t counter, cm_frame_sender
     info->primes = 1;
     info->key_id = KEY_ID;
     info->counter = counter;
-    info->scale_or_t = scheme == CM_BFV ? T : (uint64_t)(1023 + LOG2_SCALE) << 52;
+    if (scheme == CM_BFV) {
+        info->plain_modulus = T;
+    } else {
+        info->scale_bits = (uint64_t)(1023 + LOG2_SCALE) << 52;
+    }
     for (uint32_t i = 0; i < N; i++) {
         residues[1][i] = factor;
     }

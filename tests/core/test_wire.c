@@ -68,7 +68,7 @@ static const uint32_t *send_one_frame(cm_frame_writer *writer)
     info->primes = 1;
     info->key_id = 0x1122334455667788u;
     info->counter = 0x99AABBCCDDEEFF00u;
-    info->scale_or_t = (uint64_t)(1023 + 18) << 52;
+    info->scale_bits = (uint64_t)(1023 + 18) << 52;
     reset_sink(sizeof bytes);
     CHECK(writer->emitter.begin(&writer->emitter, info) == CM_OK);
     CHECK(writer->emitter.residues(&writer->emitter, 1, 0, 0, residues) == CM_OK);

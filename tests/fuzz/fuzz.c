@@ -111,10 +111,10 @@ size_t fuzz_frames(uint8_t *out, size_t capacity, const cm_params *set, cm_schem
                                  .log2_tiles = (uint8_t)log2_tiles,
                                  .key_id = FUZZ_KEY_ID,
                                  .counter = counter,
-                                 .scale_or_t = FUZZ_T,
+                                 .plain_modulus = FUZZ_T,
                                  .xof = xof};
     if (scheme == CM_CKKS) {
-        memcpy(&info->scale_or_t, &scale, sizeof scale);
+        memcpy(&info->scale_bits, &scale, sizeof scale);
     }
     memset(info->seed, 7, sizeof info->seed);
     fuzz_expect(writer.emitter.begin(&writer.emitter, info) == CM_OK, "a ciphertext begins");

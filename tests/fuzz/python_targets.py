@@ -88,10 +88,20 @@ def refuses(error: type[Exception] | tuple[type[Exception], ...], call: Callable
 def frame(component: int, counter: int, log2_tiles: int = 0, scheme: int = 2) -> bytes:
     words = (np.arange(SMALL.n >> log2_tiles, dtype=np.uint32) * 7 + component + 1) % 1021
     (scale,) = struct.unpack("<Q", struct.pack("<d", 2.0**20))
-    scale_or_t = scale if scheme == CKKS.code else PLAIN_MODULUS
+    scale_or_modulus = scale if scheme == CKKS.code else PLAIN_MODULUS
     core = core_params(SMALL)
     return _core.write_frame(
-        core, scheme, 1, log2_tiles, KEY_ID, counter, scale_or_t, component, 0, 0, words.astype(np.uint32)
+        core,
+        scheme,
+        1,
+        log2_tiles,
+        KEY_ID,
+        counter,
+        scale_or_modulus,
+        component,
+        0,
+        0,
+        words.astype(np.uint32),
     )
 
 

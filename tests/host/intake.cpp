@@ -65,9 +65,9 @@ cm_ciphertext_info header(const cm_params *params, cm_xof_kind xof, unsigned log
     info.xof = xof;
     info.key_id = key_id;
     info.counter = 5;
-    info.scale_or_t = 12289;
+    info.plain_modulus = 12289;
     if (ntt_form) {
-        std::memcpy(&info.scale_or_t, &scale, sizeof scale);
+        std::memcpy(&info.scale_bits, &scale, sizeof scale);
     }
     for (std::size_t i = 0; i < cm_public_seed_bytes(xof); i++) {
         info.seed[i] = static_cast<std::uint8_t>(i + 1);
@@ -205,7 +205,7 @@ void what_the_context_does_not_compute_with_is_refused()
     CHECK(read(sent, sent.joined(), context_of(&cm_n2048_q26_p27, 0), out) == CM_ERR_PARAMS);
     cm_ciphertext_info info = header(&cm_n1024_q26, CM_XOF_CHACHA20, 0, true);
     const double scale = 0x1p27;
-    std::memcpy(&info.scale_or_t, &scale, sizeof scale);
+    std::memcpy(&info.scale_bits, &scale, sizeof scale);
     const Sent large = send(info, inputs);
     const cm_status status = read(large, large.joined(), context_of(&cm_n1024_q26, 0), out);
     CHECK(status == CM_ERR_SCALE || status == CM_ERR_FRAME_FIELD);

@@ -65,7 +65,7 @@ def compile_c(folder: Path, *sources: Path, options: tuple[str, ...] = ()) -> ct
 
 
 def with_options(library: ctypes.CDLL, name: str) -> str:
-    """A name that carries the options (ciphermote/symbols.h) as the library has it, or nothing."""
+    """A name that carries the options (ciphermote/config.h) as the library has it, or nothing."""
     listed = subprocess.run(["nm", "-D", library._name], check=True, capture_output=True, text=True).stdout
     found = re.search(rf" ({name}__small_\w+)$", listed, re.MULTILINE)
     return found[1] if found else ""

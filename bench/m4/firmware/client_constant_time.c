@@ -79,7 +79,7 @@ static cm_status write_prime(unsigned prime)
     return status;
 }
 
-static void open_stream(cm_scheme scheme, unsigned primes, uint64_t scale_or_t)
+static void open_stream(cm_scheme scheme, unsigned primes, uint64_t scale_or_modulus)
 {
     received = 0;
     cm_frame_writer_init(&writer, (cm_sink){.write = keep});
@@ -90,7 +90,7 @@ static void open_stream(cm_scheme scheme, unsigned primes, uint64_t scale_or_t)
                                                .primes = (uint8_t)primes,
                                                .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
                                                .key_id = WORKLOAD_KEY_ID,
-                                               .scale_or_t = scale_or_t};
+                                               .scale_bits = scale_or_modulus};
 }
 
 static cm_status set_up_decryptor(void)

@@ -19,12 +19,15 @@ extern "C" {
 
 CM_REFUSE_PACKING(decryption);
 
-/* The current ciphertext. Treat as opaque except counter and scale_or_t, which are valid once it has been
-   decrypted. */
+/* The current ciphertext. Treat as opaque except counter, scale_bits and plain_modulus, which are valid once
+   it has been decrypted. */
 typedef struct cm_decryption {
     cm_receiver receiver; /* first: what a frame reader hands residues to */
     uint64_t counter;
-    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
+    union {
+        uint64_t scale_bits;    /* CKKS: the scale as IEEE 754 binary64 */
+        uint64_t plain_modulus; /* BFV */
+    };
     const cm_secret_key *key;
     uint8_t *arena;
     uint32_t *tile; /* in the arena, after the sums */

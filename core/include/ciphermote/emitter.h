@@ -49,12 +49,15 @@ typedef struct cm_ciphertext_info {
     cm_xof_kind xof : 8; /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
-    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus; key: 0 */
+    union {
+        uint64_t scale_bits;    /* CKKS: the scale as IEEE 754 binary64; a key: 0 */
+        uint64_t plain_modulus; /* BFV */
+    };                          /* the same bytes of a frame */
     uint8_t seed[CM_MAX_PUBLIC_SEED_BYTES];
 } cm_ciphertext_info;
 
 /* Compile an emitter of your own with the library's options: the linker does not check a file that calls none
-   of the functions in symbols.h. */
+   of the functions in config.h. */
 typedef struct cm_emitter cm_emitter;
 struct cm_emitter {
     cm_status (*begin)(cm_emitter *self, const cm_ciphertext_info *info);

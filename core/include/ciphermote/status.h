@@ -59,7 +59,7 @@ typedef enum cm_status {
     CM_ERR_UNRECEIPTED = 27    /* for applications: the last window's receipt has not come */
 } cm_status;
 
-/* Structs contain enums. On ARM the ABI decides their size, and symbols.h records it; elsewhere
+/* Structs contain enums. On ARM the ABI decides their size, and config.h records it; elsewhere
    -fshort-enums is refused. */
 #ifndef __ARM_SIZEOF_MINIMAL_ENUM
 CM_STATIC_ASSERT(sizeof(cm_status) == sizeof(int),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The back-end for x86-64: tags in words of 64 bits, and the processor's CRC-32C, where it has one. */
-#include "arch/x86_64/arch.h"
+#include "arch/backends.h"
 
 #if CM_X86_64
 

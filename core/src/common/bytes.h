@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads and stores of little-endian words on any machine; where the target allows it, each compiles to one
- * access.
+ * access. And constants that the owner provisions: on AVR they stay in flash, which plain pointers do not
+ * reach.
  */
 #ifndef CM_COMMON_BYTES_H
 #define CM_COMMON_BYTES_H
@@ -9,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#ifdef __AVR__
+#include <avr/pgmspace.h>
+#endif
 
 static inline uint32_t cmi_load32(const uint8_t bytes[4])
 {
@@ -94,6 +99,24 @@ static inline void cmi_store64_first(uint8_t *bytes, uint64_t word, size_t count
     for (size_t i = 0; i < count; i++) {
         bytes[i] = (uint8_t)(word >> 8u * i);
     }
+}
+
+static inline void cmi_flash_copy(void *out, const uint8_t *flash, size_t bytes)
+{
+#ifdef __AVR__
+    memcpy_P(out, flash, bytes);
+#else
+    memcpy(out, flash, bytes);
+#endif
+}
+
+static inline uint8_t cmi_flash_byte(const uint8_t *flash)
+{
+#ifdef __AVR__
+    return pgm_read_byte(flash);
+#else
+    return *flash;
+#endif
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library's internal names, as the linker sees them. None can clash with an application's: they begin
- * with cmi_, and no shared library exports them. All end in the options of ciphermote/symbols.h, so that a
+ * with cmi_, and no shared library exports them. All end in the options of ciphermote/config.h, so that a
  * stale object, built with other flags, does not link with the others. tests/packaging/test_symbols.py fails
  * if a name is missing here.
  */

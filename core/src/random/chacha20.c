@@ -9,7 +9,6 @@
 
 #include "arch/backends.h"
 #include "common/bytes.h"
-#include "common/flash.h"
 #include "common/wipe.h"
 #include "random/chacha20.h"
 

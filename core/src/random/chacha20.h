@@ -24,7 +24,7 @@ void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[
 #define CM_CHACHA20_COUNTER 8
 
 /* The same for an input that has its block counter and nonce, and gets a key that is stored with the
-   constants (common/flash.h). Both then hold secrets. */
+   constants (common/bytes.h). Both then hold secrets. */
 void cmi_chacha20_derive(uint8_t out[CM_CHACHA20_BLOCK_BYTES], uint32_t input[CM_CHACHA20_INPUT_WORDS],
                          const uint8_t *key);
 
@@ -42,7 +42,7 @@ void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t po
 /* One block of its key stream, left in stream->block: a function of its key and of 16 bytes, as the block
    counter and the nonce, where they may be already. */
 void cmi_stream_at(cmi_stream *stream, const uint32_t position[4]);
-/* The same under a key that is stored with the constants (common/flash.h). */
+/* The same under a key that is stored with the constants (common/bytes.h). */
 void cmi_stream_derive(cmi_stream *stream, const uint8_t *key, const uint32_t position[4]);
 /* The next bytes; whole blocks go straight to out. */
 void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);

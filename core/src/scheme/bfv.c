@@ -28,7 +28,7 @@ static cm_status encode_integers(cm_message_source *self, const cm_params *param
     if (!cmi_leaves_room(params, values->plain_modulus, self->under_public_key)) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    setup->emitter->info.scale_or_t = values->plain_modulus;
+    setup->emitter->info.plain_modulus = values->plain_modulus;
     plain->data = setup->arena;
     const cm_status status = cmi_plain_encode(params, values, cmi_source_tables(self), plain, ring);
     if (status == CM_OK) {
@@ -97,7 +97,7 @@ static cm_status check_reader(cm_message_source *self, const cm_params *params,
     if (!cmi_below_every_prime(t, params) || !cmi_leaves_room(params, t, false)) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    setup->emitter->info.scale_or_t = t;
+    setup->emitter->info.plain_modulus = t;
     cmi_bfv_reader_scaling_init(&self->of.read, params, t);
     return CM_OK;
 }

@@ -10,7 +10,7 @@ static cm_status encode_vector(cm_message_source *self, const cm_params *params,
                                const cm_encryptor_setup *setup, cmi_ring *ring)
 {
     (void)ring;
-    setup->emitter->info.scale_or_t = (uint64_t)((int32_t)1023 + self->of.ckks.values->log2_scale) << 52;
+    setup->emitter->info.scale_bits = (uint64_t)((int32_t)1023 + self->of.ckks.values->log2_scale) << 52;
     self->of.ckks.message.data = setup->arena;
     return cmi_ckks_encode(params, self->of.ckks.values, &self->of.ckks.message);
 }

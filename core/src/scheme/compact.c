@@ -11,7 +11,6 @@
 #include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
-#include "common/flash.h"
 #include "common/masks.h"
 #include "common/wipe.h"
 #include "ring/prime.h"

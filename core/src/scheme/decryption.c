@@ -143,9 +143,9 @@ static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info
     const cm_prime *primes = info->params->primes;
     const uint64_t q =
         primes_used(decryption, info->primes) == 1u ? primes[0].q : (uint64_t)primes[0].q * primes[1].q;
-    const unsigned e = (unsigned)(info->scale_or_t >> 52) - 1023u;
-    const uint32_t rounded_up = (info->scale_or_t & 0x1FFFFFFFu) != 0;
-    const uint32_t significand = (uint32_t)(info->scale_or_t >> 29 & 0x7FFFFFu) + 0x800000u + rounded_up;
+    const unsigned e = (unsigned)(info->scale_bits >> 52) - 1023u;
+    const uint32_t rounded_up = (info->scale_bits & 0x1FFFFFFFu) != 0;
+    const uint32_t significand = (uint32_t)(info->scale_bits >> 29 & 0x7FFFFFu) + 0x800000u + rounded_up;
     const uint64_t product = (uint64_t)significand * decryption->largest;
     if (e < 21u) {
         return product >> (21u - e) < q;
@@ -171,7 +171,7 @@ static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_in
 {
     return same_set(info->params, decryption->key->params) && info->key_id == decryption->key->key_id &&
            (uint8_t)info->scheme == decryption->scheme && info->components == 2 &&
-           (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
+           (decryption->scheme == CM_CKKS || info->scale_bits == decryption->scale_bits);
 }
 
 static CM_NOINLINE cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
@@ -196,7 +196,7 @@ static CM_NOINLINE cm_status check_ciphertext(cm_decryption *decryption, const c
 {
     if (decryption->primes != 0) {
         const bool same = info->primes == decryption->primes && info->counter == decryption->counter &&
-                          info->scale_or_t == decryption->scale_or_t;
+                          info->scale_bits == decryption->scale_bits;
         return same ? CM_OK : CM_ERR_FRAME_FOREIGN;
     }
     if (decryption->scheme == CM_CKKS && !scale_fits(decryption, info)) {
@@ -204,7 +204,7 @@ static CM_NOINLINE cm_status check_ciphertext(cm_decryption *decryption, const c
     }
     decryption->primes = info->primes;
     decryption->counter = info->counter;
-    decryption->scale_or_t = info->scale_or_t;
+    decryption->scale_bits = info->scale_bits;
     return CM_OK;
 }
 
@@ -346,7 +346,7 @@ static void add_tile(const cm_decryption *decryption, const decryption_layout *p
         cmi_store32(parts->sums, 0);
     }
     if (noise_alone(decryption)) {
-        cmi_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile,
+        cmi_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->plain_modulus, parts->tile,
                            ring, (unsigned)(ring->prime - primes));
     } else if (decryption->scheme == CM_BFV) {
         cmi_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->sum_bits, parts->tile, ring, primes,
@@ -584,7 +584,7 @@ static cm_status prepare_bfv(cm_decryption *decryption, const cm_bfv_expected *e
     decryption->encoding = (uint8_t)expected->encoding;
     decryption->number = (uint8_t)expected->number;
     decryption->sum_bits = (uint8_t)expected->sums;
-    decryption->scale_or_t = expected->plain_modulus;
+    decryption->plain_modulus = expected->plain_modulus;
     return divide_decryption_arena(decryption);
 }
 
@@ -630,7 +630,7 @@ static size_t make_numbers(const cm_decryption *decryption, cm_bfv_width inner)
         cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
     }
     if (wants_signed(decryption)) {
-        centre(parts.sums, width, n, (uint32_t)decryption->scale_or_t);
+        centre(parts.sums, width, n, (uint32_t)decryption->plain_modulus);
     }
     return (size_t)n * (width == CM_BFV_16 ? 2u : 4u);
 }
@@ -650,7 +650,7 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     const cm_bfv_width inner =
         batch && decryption->sum_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
     cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->sum_bits, inner,
-                       (uint32_t)ring_degree(decryption), (uint32_t)decryption->scale_or_t);
+                       (uint32_t)ring_degree(decryption), (uint32_t)decryption->plain_modulus);
     return leave_values(decryption, make_numbers(decryption, inner));
 }
 
@@ -666,7 +666,7 @@ static void widen(cm_decryption *decryption, bool with_sign)
 cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter, bool finished)
 {
     const cm_bfv_width width = width_of(decryption->number);
-    const bool widens = width == CM_BFV_32 && decryption->scale_or_t <= 0x10000u;
+    const bool widens = width == CM_BFV_32 && decryption->plain_modulus <= 0x10000u;
     if (widens) {
         widen(decryption, finished && wants_signed(decryption));
     }
@@ -683,7 +683,7 @@ cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, uns
 {
     cm_status status = start(decryption, CM_BFV, log2_tiles);
     decryption->sum_bits = NOISE_ALONE;
-    decryption->scale_or_t = plain_modulus;
+    decryption->plain_modulus = plain_modulus;
     if (status == CM_OK && plain_modulus < 2u) {
         status = CM_ERR_PLAIN_MODULUS;
     }
@@ -768,7 +768,7 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
     }
     const cmi_ckks_message message = {sums, decryption->key->params->log2_n, slots, precision};
     /* Flooding noise may be larger than the value. */
-    const cmi_ckks_decoding wanted = {.scale = decryption->scale_or_t,
+    const cmi_ckks_decoding wanted = {.scale = decryption->scale_bits,
                                       .number = (cm_number)decryption->number,
                                       .exponent = decryption->exponent,
                                       .largest = stream ? 0 : decryption->largest};
@@ -791,7 +791,7 @@ cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
 
 cm_status cmi_ckks_decryption_given(cm_decryption *decryption, uint64_t counter, uint64_t scale)
 {
-    decryption->scale_or_t = scale;
+    decryption->scale_bits = scale;
     return leave_given(decryption, counter);
 }
 

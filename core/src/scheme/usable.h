@@ -10,9 +10,9 @@
 #include "ciphermote/encryptor.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
+#include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/declassify.h"
-#include "common/flash.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
 

@@ -29,7 +29,7 @@ static bool same_ciphertext(const cm_ciphertext_info *a, const cm_ciphertext_inf
 {
     return a->params->id == b->params->id && a->scheme == b->scheme && a->ntt_form == b->ntt_form &&
            a->components == b->components && a->primes == b->primes && a->xof == b->xof &&
-           a->key_id == b->key_id && a->counter == b->counter && a->scale_or_t == b->scale_or_t;
+           a->key_id == b->key_id && a->counter == b->counter && a->scale_bits == b->scale_bits;
 }
 
 static cm_status begin_seed(cm_seed_expander *expander, const cm_ciphertext_info *info)

@@ -111,7 +111,7 @@ static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigne
     cmi_store32(header + AT_PARAMS, info->params->id);
     cmi_store64(header + AT_KEY, info->key_id);
     cmi_store64(header + AT_COUNTER, info->counter);
-    cmi_store64(header + AT_SCALE, info->scale_or_t);
+    cmi_store64(header + AT_SCALE, info->scale_bits);
     header[AT_XOF] = (uint8_t)info->xof;
     header[AT_COMPONENT] = (uint8_t)component;
     header[AT_PRIME] = (uint8_t)prime;
@@ -271,12 +271,12 @@ static bool scale_valid(uint64_t bits)
 static bool scheme_fields_valid(const cm_ciphertext_info *info)
 {
     if (info->scheme == CM_CKKS) {
-        return info->ntt_form && scale_valid(info->scale_or_t);
+        return info->ntt_form && scale_valid(info->scale_bits);
     }
     if (info->scheme == CM_PUBLIC_KEY) {
-        return info->ntt_form && info->scale_or_t == 0 && info->components == 2;
+        return info->ntt_form && info->scale_bits == 0 && info->components == 2;
     }
-    return info->scheme == CM_BFV && info->scale_or_t >= 2 && info->scale_or_t < (uint64_t)1 << 32;
+    return info->scheme == CM_BFV && info->plain_modulus >= 2 && info->plain_modulus < (uint64_t)1 << 32;
 }
 
 static bool shape_valid(const cm_frame *frame)
@@ -336,7 +336,7 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
     info->primes = bytes[AT_PRIMES];
     info->key_id = cmi_load64(bytes + AT_KEY);
     info->counter = cmi_load64(bytes + AT_COUNTER);
-    info->scale_or_t = cmi_load64(bytes + AT_SCALE);
+    info->scale_bits = cmi_load64(bytes + AT_SCALE);
     info->xof = (cm_xof_kind)bytes[AT_XOF];
     frame->payload = (cm_payload)bytes[AT_PAYLOAD];
     frame->component = bytes[AT_COMPONENT];

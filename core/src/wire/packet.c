@@ -8,7 +8,7 @@
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/declassify.h"
-#include "common/flash.h"
+#include "common/provisioned.h"
 #include "common/wipe.h"
 #include "ring/prime.h"
 #include "scheme/compact.h"

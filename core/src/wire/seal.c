@@ -39,7 +39,7 @@ static void parms_id(uint8_t id[32], const cm_ciphertext_info *info)
     for (unsigned i = 0; i < info->primes; i++, at += 8) {
         cmi_store64(at, info->params->primes[i].q);
     }
-    cmi_store64(at, info->scheme == CM_BFV ? info->scale_or_t : 0);
+    cmi_store64(at, info->scheme == CM_BFV ? info->plain_modulus : 0);
     at += 8;
     cmi_blake2b(id, 32, NULL, 0, words, (size_t)(at - words));
 }
@@ -87,7 +87,7 @@ static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
     cmi_store64(fields + 49, info->components);
     cmi_store64(fields + 57, (uint64_t)1 << params->log2_n);
     cmi_store64(fields + 65, info->primes);
-    cmi_store64(fields + 73, info->scheme == CM_CKKS ? info->scale_or_t : one);
+    cmi_store64(fields + 73, info->scheme == CM_CKKS ? info->scale_bits : one);
     put_object_header(fields + 81, OBJECT_HEADER_BYTES + 8u + 8u * words);
     cmi_store64(fields + 97, words);
     return send(writer, fields, sizeof fields);

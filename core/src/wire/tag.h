@@ -41,7 +41,7 @@ void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4]);
 bool cmi_tag_key_usable(const uint8_t *key);
 
 /*
- * Under a whole tag key, CM_TAG_KEY_BYTES that are stored with the constants (common/flash.h): begin a
+ * Under a whole tag key, CM_TAG_KEY_BYTES that are stored with the constants (common/bytes.h): begin a
  * message, and check the tag of one that is complete, which wipes the tagger. The time does not depend on
  * where tags differ. CM_ERR_FRAME_TAG, or for a message at hand CM_ERR_ARGUMENT if the key is not usable.
  */

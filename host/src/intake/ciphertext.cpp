@@ -17,7 +17,7 @@ namespace
 bool is_of(const Tables &t, const cm_ciphertext_info &info)
 {
     const cm_params &params = *info.params;
-    const std::uint64_t plain_modulus = info.scheme == CM_BFV ? info.scale_or_t : 0;
+    const std::uint64_t plain_modulus = info.scheme == CM_BFV ? info.plain_modulus : 0;
     if (params.log2_n != t.chain.log2_n || plain_modulus != t.chain.plain_modulus || info.primes > t.data()) {
         return false;
     }

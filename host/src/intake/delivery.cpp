@@ -161,7 +161,7 @@ bool Delivery::same_attempt(const cm_frame &frame)
         }
     }
     return a.scheme == b.scheme && a.ntt_form == b.ntt_form && a.components == b.components &&
-           a.primes == b.primes && a.key_id == b.key_id && a.scale_or_t == b.scale_or_t && a.xof == b.xof &&
+           a.primes == b.primes && a.key_id == b.key_id && a.scale_bits == b.scale_bits && a.xof == b.xof &&
            a.counter == b.counter && frame.version == first_.version && same_sender(frame);
 }
 
@@ -226,7 +226,7 @@ double Delivery::scale() const
 {
     double value = 1;
     if (first_.info.scheme == CM_CKKS) {
-        std::memcpy(&value, &first_.info.scale_or_t, sizeof value);
+        std::memcpy(&value, &first_.info.scale_bits, sizeof value);
     }
     return value;
 }
@@ -265,7 +265,7 @@ std::array<std::uint8_t, 24> Delivery::agreed() const
         static_cast<std::uint8_t>(info.scheme), info.ntt_form,    info.components, info.primes,
         static_cast<std::uint8_t>(info.xof),    first_.log2_tiles};
     std::memcpy(out.data() + 8, &info.key_id, 8);
-    std::memcpy(out.data() + 16, &info.scale_or_t, 8);
+    std::memcpy(out.data() + 16, &info.scale_bits, 8);
     return out;
 }
 

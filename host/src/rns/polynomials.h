@@ -14,8 +14,8 @@
 namespace ciphermote
 {
 
-// Of this shape, with residues that are to be written; in the memory that it has, if that is large enough.
-// With as many primes as before, residues stay as they are.
+// Gives a ciphertext this shape, in the memory that it has if that is large enough. Its residues are to be
+// written; where it had as many primes before, they are still there.
 void reshape(Ciphertext &c, const std::shared_ptr<const Context> &context, unsigned components,
              unsigned primes, double scale);
 std::uint32_t *polynomial(Ciphertext &c, unsigned component, unsigned prime);

@@ -160,7 +160,7 @@ def _frames(
     params = core_params(parameters)
     is_bfv = ciphertext.scheme.is_bfv
     (scale_bits,) = struct.unpack("<Q", struct.pack("<d", ciphertext.scale))
-    scale_or_t = ciphertext.scheme.plain_modulus if is_bfv else scale_bits
+    scale_or_modulus = ciphertext.scheme.plain_modulus if is_bfv else scale_bits
     residues = transformed(ciphertext, primes)
     points = parameters.n >> log2_tiles
     tagged = None if tag is None else (tag.key, tag.device, tag.epoch, tag.window, tag.random)
@@ -175,7 +175,7 @@ def _frames(
                     log2_tiles,
                     key_id,
                     counter,
-                    scale_or_t,
+                    scale_or_modulus,
                     component,
                     prime,
                     tile,

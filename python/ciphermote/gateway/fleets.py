@@ -99,10 +99,10 @@ class Fleet:
         """What full frames say of scheme, components, primes, and of scale or modulus (Delivery.agreed)."""
         definition = self.definition
         assert isinstance(definition, FullFleet)
-        scale_or_t = struct.pack("<Q", definition.plain_modulus)
+        scale_or_modulus = struct.pack("<Q", definition.plain_modulus)
         if definition.log2_scale is not None:
-            scale_or_t = struct.pack("<d", 2.0**definition.log2_scale)
-        return bytes((definition.scheme.code, 2, len(self.parameters.data_primes))), scale_or_t
+            scale_or_modulus = struct.pack("<d", 2.0**definition.log2_scale)
+        return bytes((definition.scheme.code, 2, len(self.parameters.data_primes))), scale_or_modulus
 
     def check_content(self, delivery: _evaluator.Delivery, parts: list[Part], key_id: int) -> None:
         """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
@@ -114,8 +114,8 @@ class Fleet:
             raise self._foreign(
                 f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}"
             )
-        kind, scale_or_t = self._agreed
-        if said[0] != kind[0] or said[16:] != scale_or_t:
+        kind, scale_or_modulus = self._agreed
+        if said[0] != kind[0] or said[16:] != scale_or_modulus:
             raise self._foreign("of another scheme, scale or plain modulus")
         if said[2:4] != kind[1:]:
             raise self._foreign(
