@@ -56,14 +56,17 @@ class Bug:
 
 BUGS = (
     Bug("length", "frames", "core/src/wire/frame.c", "length < frame->frame_bytes", "false", sample=True),
-    Bug("residue", "frames", "core/src/wire/frame.c", "return borrows >> 31 != 0;", "return borrows != 1u;"),
+    Bug(
+        *("residue", "frames", "core/src/wire/frame_reader.c"),
+        *("return borrows >> 31 != 0;", "return borrows != 1u;"),
+    ),
     Bug(
         *("positions", "compact", "core/src/wire/packet.c"),
         *("(uint32_t)found.first + found.count > (uint32_t)1 << found.set->log2_n", "false"),
         sample=True,
     ),
     Bug(
-        *("tag", "frames", "core/src/wire/frame.c"),
+        *("tag", "frames", "core/src/wire/frame_reader.c"),
         *("const cm_status status = expected->end(expected, bytes);", "const cm_status status = CM_OK;"),
     ),
     Bug(

@@ -52,7 +52,7 @@ SCHEMES = ("bfv", "ckks")
 ARRIVAL, END = 0, 1
 """Regions of firmware/decrypt.c."""
 ARRIVAL_PARTS = {
-    "input": r"^core/src/wire/|^core/src/arch/armv7em_unpack",
+    "input": r"^core/src/wire/|^core/src/targets/armv7em_unpack",
     "products": r"^core/.*(multiply|take_off|take_residues)",
     "scale": r"^core/src/(scheme|arch)/.*sums",
     "transform": r"^core/src/(ring|arch)/(?!prime)",

@@ -32,9 +32,9 @@ PARTS = {
     "streams": r"^core/src/(random|arch)/.*(chacha20|keccak|blake2|seal_stream)",
     "samplers": r"^core/src/(random|arch)/.*(sample|cbd|uniform)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",
-    "output": r"^core/src/wire/|^core/src/arch/armv7em_(un)?pack|^firmware/workload",
-    "transform": r"^core/src/(ring|arch)/(?!.*:.*(multiply|product|add))|^core/src/arch/.*ntt",
-    "products": r"^core/src/(ring|arch)/",
+    "output": r"^core/src/wire/|^core/src/targets/armv7em_(un)?pack|^firmware/workload",
+    "transform": r"^core/src/(ring|arch|targets)/(?!.*:.*(multiply|product|add))|^core/src/targets/.*ntt",
+    "products": r"^core/src/(ring|targets)/",
 }
 """The functions of each part of an encryption, as file:symbol; the first match counts. Others are REST."""
 REST = "rest"

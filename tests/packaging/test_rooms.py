@@ -48,14 +48,19 @@ def test_the_library_keeps_the_order() -> None:
             "arch/api.h:1: arch may not include ring/ring.h",
         ),
         (
-            "src/arch/avr_ring.c",
+            "src/targets/avr_ring.c",
             '#include "protocol/aided.h"\n',
-            "arch/avr_ring.c:1: arch may not include protocol/aided.h",
+            "targets/avr_ring.c:1: targets may not include protocol/aided.h",
+        ),
+        (
+            "src/protocol/aided.c",
+            '#include "targets/word32/products.h"\n',
+            "protocol/aided.c:1: protocol may not include targets/word32/products.h: it may only include",
         ),
         (
             "src/ring/ring.c",
-            '#include "arch/avr/arch.h"\n',
-            "ring/ring.c:1: ring may not include arch/avr/arch.h: it may only include arch/backends.h",
+            '#include "arch/avr.h"\n',
+            "ring/ring.c:1: ring may not include arch/avr.h: it may only include arch/backends.h",
         ),
         ("src/common/bytes.h", '# include "params/p.h"\n', "common may not include params/p.h"),
         ("src/attic/a.c", "", "attic is none of the rooms"),
@@ -97,8 +102,10 @@ def test_what_stands_before_a_room_may_be_included(tmp_path: Path) -> None:
 
 
 def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
-    content = "".join(f'#include "{name}"\n' for name in ("arch/api.h", "arch/avr/avr.h", "random/sample.h"))
-    assert check(written(tmp_path, "src/arch/avr_ring.c", content)).returncode == 0
+    content = "".join(
+        f'#include "{name}"\n' for name in ("arch/avr.h", "targets/avr/words.inc", "random/sample.h")
+    )
+    assert check(written(tmp_path, "src/targets/avr_ring.c", content)).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -19,20 +19,20 @@
 #ifdef CM_ARCH_HEADER
 #include CM_ARCH_HEADER
 #elif CM_CONFIG_ACCELERATOR
-#include "arch/accelerator/arch.h"
+#include "arch/accelerator.h"
 #define CM_ARCH cmi_accelerator
 #endif
 
 #define CM_DECLINED(...) 0
 
 #if CM_HELIUM
-#include "arch/helium/arch.h"
+#include "arch/helium.h"
 #elif CM_ARMV7EM
-#include "arch/armv7em/arch.h"
+#include "arch/armv7em.h"
 #elif CM_AVR
-#include "arch/avr/arch.h"
+#include "arch/avr.h"
 #elif CM_WORD32
-#include "arch/word32/arch.h"
+#include "arch/word32.h"
 #elif CM_X86_64 /* which gateways run on: what checks frames, in wide words and its own checksum */
 CMI_HIDDEN_BEGIN
 

@@ -13,48 +13,12 @@
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/wipe.h"
-#include "encode/bfv.h"
-#include "encode/bfv_numbers.h"
-#include "encode/ckks.h"
-#include "random/sample.h"
 #include "ring/prime.h"
-#include "scheme/seeds.h"
+#include "scheme/decryption_parts.h"
 #include "scheme/sums.h"
 #include "scheme/usable.h"
 
-/* What a decryption needs besides numbers, after them in the arena. */
-typedef struct decryption_workspace {
-    uint32_t first; /* what the arena's first words amount to, xor the mark: no match if all are wiped */
-    cmi_ring ring;
-    cm_prime plain; /* BFV, batching: t */
-    uint32_t mark;
-} decryption_workspace;
 #define ARENA_MARK 0x43694D6Fu
-
-_Static_assert(sizeof(decryption_workspace) <= CM_DECRYPT_WORKSPACE_BYTES,
-               "CM_DECRYPT_WORKSPACE_BYTES has room for the workspace");
-
-/* The arena's parts. */
-typedef struct decryption_layout {
-    uint8_t *sums;
-    uint32_t *tile;
-    decryption_workspace *work;
-} decryption_layout;
-
-static size_t ring_degree(const cm_decryption *decryption)
-{
-    return (size_t)1 << decryption->key->params->log2_n;
-}
-
-static cm_precision precision_of(const cm_decryption *decryption)
-{
-    return (cm_precision)decryption->precision;
-}
-
-static cm_slots slots_of(const cm_decryption *decryption)
-{
-    return (cm_slots)decryption->slots;
-}
 
 /* Another decryption in the same arena leaves another mark. */
 static uint32_t mark_of(const cm_decryption *decryption)
@@ -69,7 +33,7 @@ static uint32_t mark_of(const cm_decryption *decryption)
  */
 #define FIRST_WORDS 16u
 
-static uint32_t first_words(const decryption_layout *parts)
+static uint32_t first_words(const cmi_decryption_layout *parts)
 {
     uint32_t found = 0;
     for (unsigned i = 0; i < FIRST_WORDS; i++) {
@@ -78,46 +42,28 @@ static uint32_t first_words(const decryption_layout *parts)
     return found;
 }
 
-static void keep_first(const cm_decryption *decryption, const decryption_layout *parts)
+static void keep_first(const cm_decryption *decryption, const cmi_decryption_layout *parts)
 {
     parts->work->first = first_words(parts) ^ mark_of(decryption);
 }
 
-static bool arena_kept(const cm_decryption *decryption, const decryption_layout *parts)
+static bool arena_kept(const cm_decryption *decryption, const cmi_decryption_layout *parts)
 {
     const uint32_t mark = mark_of(decryption);
     const uint32_t changed = (parts->work->mark ^ mark) | (parts->work->first ^ first_words(parts) ^ mark);
     return cmi_declassified(changed == 0); /* sums are secret; whether they were overwritten is not */
 }
 
-/* A decryption that measures noise has this in place of the bits of its sums. */
-enum { NOISE_ALONE = 1 };
-
-static bool noise_alone(const cm_decryption *decryption)
-{
-    return decryption->scheme == CM_BFV && decryption->sum_bits == NOISE_ALONE;
-}
-
 static size_t sums_bytes(const cm_decryption *decryption)
 {
-    if (noise_alone(decryption)) {
-        return 4u * ring_degree(decryption) * decryption->key->params->data_primes;
+    if (cmi_decryption_is_of_noise(decryption)) {
+        return 4u * cmi_decryption_degree(decryption) * decryption->key->params->data_primes;
     }
     if (decryption->scheme == CM_CKKS) {
-        return CM_CKKS_MESSAGE_BYTES(ring_degree(decryption), slots_of(decryption), precision_of(decryption));
+        return CM_CKKS_MESSAGE_BYTES(cmi_decryption_degree(decryption), cmi_decryption_slots(decryption),
+                                     cmi_decryption_precision(decryption));
     }
-    return ring_degree(decryption) / 8u * decryption->sum_bits;
-}
-
-static uint32_t tile_points(const cm_decryption *decryption)
-{
-    return (uint32_t)(ring_degree(decryption) >> decryption->log2_tiles);
-}
-
-static decryption_layout layout_of(const cm_decryption *decryption)
-{
-    uint32_t *const end = decryption->tile + tile_points(decryption);
-    return (decryption_layout){decryption->arena, decryption->tile, (decryption_workspace *)(void *)end};
+    return cmi_decryption_degree(decryption) / 8u * decryption->sum_bits;
 }
 
 /* ---- frames ---- */
@@ -127,13 +73,6 @@ static cm_decryption *decryption_of(cm_receiver *self)
     return (cm_decryption *)(void *)self;
 }
 
-/* At how many primes a ciphertext is decrypted: for BFV at all, for CKKS at as many as the sums hold. */
-static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
-{
-    const unsigned most = decryption->precision == CM_FIXED_31 ? 1u : 2u;
-    return decryption->scheme == CM_CKKS && primes > most ? most : primes;
-}
-
 /*
  * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. The scale, from
  * 1 to below 2^512, is rounded up to 24 bits: 2^(e - 23) significand.
@@ -141,8 +80,9 @@ static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     const cm_prime *primes = info->params->primes;
-    const uint64_t q =
-        primes_used(decryption, info->primes) == 1u ? primes[0].q : (uint64_t)primes[0].q * primes[1].q;
+    const uint64_t q = cmi_decryption_primes_used(decryption, info->primes) == 1u
+                           ? primes[0].q
+                           : (uint64_t)primes[0].q * primes[1].q;
     const unsigned e = (unsigned)(info->scale_bits >> 52) - 1023u;
     const uint32_t rounded_up = (info->scale_bits & 0x1FFFFFFFu) != 0;
     const uint32_t significand = (uint32_t)(info->scale_bits >> 29 & 0x7FFFFFu) + 0x800000u + rounded_up;
@@ -214,7 +154,7 @@ static uint32_t number_of(const cm_decryption *decryption, unsigned component, u
     return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
 }
 
-static void open_decryption_ring(const cm_decryption *decryption, const decryption_layout *parts,
+static void open_decryption_ring(const cm_decryption *decryption, const cmi_decryption_layout *parts,
                                  unsigned prime, unsigned tile)
 {
     cmi_ring *ring = &parts->work->ring;
@@ -226,7 +166,7 @@ static void open_decryption_ring(const cm_decryption *decryption, const decrypti
 }
 
 /* The tile of -s, transformed, in Montgomery form: from flash, or computed in the tile itself. */
-static const uint32_t *decryption_secret(const cm_decryption *decryption, const decryption_layout *parts)
+static const uint32_t *decryption_secret(const cm_decryption *decryption, const cmi_decryption_layout *parts)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET
     const cmi_ring *ring = &parts->work->ring;
@@ -239,7 +179,7 @@ static const uint32_t *decryption_secret(const cm_decryption *decryption, const 
 #endif
 }
 
-static void prepare_secret(const cm_decryption *decryption, const decryption_layout *parts)
+static void prepare_secret(const cm_decryption *decryption, const cmi_decryption_layout *parts)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET
     (void)decryption;
@@ -269,11 +209,11 @@ static cm_status decryption_begin(cm_receiver *self, const cm_ciphertext_info *i
     if (status != CM_OK) {
         return status;
     }
-    if (prime >= primes_used(decryption, decryption->primes)) {
+    if (prime >= cmi_decryption_primes_used(decryption, decryption->primes)) {
         decryption->position = CM_FRAME_LEFT_OUT;
         return CM_OK;
     }
-    const decryption_layout parts = layout_of(decryption);
+    const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
     if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
@@ -319,12 +259,12 @@ static cm_status decryption_residues(cm_receiver *self, const uint32_t *residues
     if (decryption->position == CM_NO_FRAME_OPEN) {
         return out_of_order(decryption);
     }
-    const decryption_layout parts = layout_of(decryption);
+    const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
     if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
     const cm_prime *prime = parts.work->ring.prime;
-    if (count > tile_points(decryption) - decryption->position) {
+    if (count > cmi_decryption_tile_points(decryption) - decryption->position) {
         return CM_ERR_FRAME_FIELD;
     }
     uint32_t *const tile = parts.tile + decryption->position;
@@ -338,22 +278,23 @@ static cm_status decryption_residues(cm_receiver *self, const uint32_t *residues
     return CM_OK;
 }
 
-static void add_tile(const cm_decryption *decryption, const decryption_layout *parts)
+static void add_tile(const cm_decryption *decryption, const cmi_decryption_layout *parts)
 {
     const cmi_ring *ring = &parts->work->ring;
     const cm_prime *primes = decryption->key->params->primes;
     if (decryption->next == 1u) {
         cmi_store32(parts->sums, 0);
     }
-    if (noise_alone(decryption)) {
+    if (cmi_decryption_is_of_noise(decryption)) {
         cmi_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->plain_modulus, parts->tile,
                            ring, (unsigned)(ring->prime - primes));
     } else if (decryption->scheme == CM_BFV) {
         cmi_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->sum_bits, parts->tile, ring, primes,
                          decryption->primes);
     } else {
-        cmi_ckks_sums_add((uint32_t *)(void *)parts->sums, precision_of(decryption), slots_of(decryption),
-                          parts->tile, ring, (unsigned)(ring->prime - primes));
+        cmi_ckks_sums_add((uint32_t *)(void *)parts->sums, cmi_decryption_precision(decryption),
+                          cmi_decryption_slots(decryption), parts->tile, ring,
+                          (unsigned)(ring->prime - primes));
     }
     keep_first(decryption, parts);
 }
@@ -365,11 +306,11 @@ static cm_status decryption_end(cm_receiver *self)
         return out_of_order(decryption);
     }
     if (decryption->position != CM_FRAME_LEFT_OUT) {
-        const decryption_layout parts = layout_of(decryption);
+        const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
         if (!arena_kept(decryption, &parts)) {
             return CM_ERR_ARENA;
         }
-        if (decryption->position != tile_points(decryption)) {
+        if (decryption->position != cmi_decryption_tile_points(decryption)) {
             return CM_ERR_FRAME_SHORT;
         }
         if (decryption->next % 2u == 1u) {
@@ -388,9 +329,8 @@ static void wipe_arena(const cm_decryption *decryption)
     cmi_wipe_stack();
 }
 
-static void decryption_fail(cm_receiver *self, cm_status status)
+void cmi_decryption_fail(cm_decryption *decryption, cm_status status)
 {
-    cm_decryption *decryption = decryption_of(self);
     if (decryption->status == CM_OK) {
         decryption->status = status;
         decryption->position = CM_NO_FRAME_OPEN;
@@ -398,9 +338,14 @@ static void decryption_fail(cm_receiver *self, cm_status status)
     }
 }
 
+static void decryption_fail(cm_receiver *self, cm_status status)
+{
+    cmi_decryption_fail(decryption_of(self), status);
+}
+
 void cmi_decryption_wipe(cm_decryption *decryption)
 {
-    decryption_fail(&decryption->receiver, CM_ERR_ARGUMENT);
+    cmi_decryption_fail(decryption, CM_ERR_ARGUMENT);
 }
 
 /* ---- begin and end ---- */
@@ -429,8 +374,7 @@ cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *ke
     return CM_OK;
 }
 
-/* Whatever fails in begin, the decryption then accepts nothing. */
-static cm_status start(cm_decryption *decryption, cm_scheme scheme, unsigned log2_tiles)
+cm_status cmi_decryption_start(cm_decryption *decryption, cm_scheme scheme, unsigned log2_tiles)
 {
     cmi_decryption_wipe(decryption);
     const cm_decryption lent = *decryption;
@@ -449,9 +393,9 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, unsigned log
     return CM_OK;
 }
 
-static cm_status divide_decryption_arena(cm_decryption *decryption)
+cm_status cmi_decryption_divide_arena(cm_decryption *decryption)
 {
-    const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
+    const size_t tile = CM_DECRYPT_TILE_BYTES(cmi_decryption_degree(decryption), decryption->log2_tiles);
     if (decryption->arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
         return CM_ERR_ARENA;
     }
@@ -462,18 +406,14 @@ static cm_status divide_decryption_arena(cm_decryption *decryption)
 /* The rest of the sums is wiped when the first frame has come: a back-end may not need it. */
 static void mark_arena(const cm_decryption *decryption)
 {
-    const decryption_layout parts = layout_of(decryption);
+    const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
     cmi_wipe(parts.sums, 4u * FIRST_WORDS);
     cmi_store32(parts.sums, mark_of(decryption));
     parts.work->mark = mark_of(decryption);
     keep_first(decryption, &parts);
 }
 
-/*
- * The last step of begin: from here on the arena is ours, or every frame is refused with the status that says
- * why not.
- */
-static cm_status take_arena(cm_decryption *decryption, cm_status status)
+cm_status cmi_decryption_take_arena(cm_decryption *decryption, cm_status status)
 {
     decryption->status = status;
     if (status == CM_OK) {
@@ -482,27 +422,25 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
     return status;
 }
 
-/* The first fault, or that frames are missing. In either case, nothing is left in the arena. */
-static cm_status completeness(cm_decryption *decryption)
+cm_status cmi_decryption_complete(cm_decryption *decryption)
 {
     if (decryption->status != CM_OK) {
         return decryption->status;
     }
     if (decryption->position != CM_NO_FRAME_OPEN || decryption->primes == 0 ||
         decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
-        decryption_fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
+        cmi_decryption_fail(decryption, CM_ERR_FRAME_SHORT);
         return CM_ERR_FRAME_SHORT;
     }
-    const decryption_layout parts = layout_of(decryption);
+    const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
     if (!arena_kept(decryption, &parts)) {
-        decryption_fail(&decryption->receiver, CM_ERR_ARENA);
+        cmi_decryption_fail(decryption, CM_ERR_ARENA);
         return CM_ERR_ARENA;
     }
     return CM_OK;
 }
 
-/* Only the values remain, and a decryption returns them once. */
-static cm_status leave_values(cm_decryption *decryption, size_t values_bytes)
+cm_status cmi_decryption_leave_values(cm_decryption *decryption, size_t values_bytes)
 {
     cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
     cmi_wipe_stack();
@@ -514,13 +452,13 @@ static cm_status leave_values(cm_decryption *decryption, size_t values_bytes)
 
 bool cmi_decryption_untouched(const cm_decryption *decryption)
 {
-    const decryption_layout parts = layout_of(decryption);
+    const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
     return decryption->status == CM_OK && decryption->primes == 0 && arena_kept(decryption, &parts);
 }
 
 size_t cmi_decryption_room(const cm_decryption *decryption)
 {
-    return (size_t)((uint8_t *)layout_of(decryption).work - decryption->arena);
+    return (size_t)((uint8_t *)cmi_decryption_parts(decryption).work - decryption->arena);
 }
 
 void cmi_decryption_restore(cm_decryption *decryption)
@@ -528,309 +466,11 @@ void cmi_decryption_restore(cm_decryption *decryption)
     mark_arena(decryption);
 }
 
-/* Sums and tile were the back-end's; the workspace goes with the decryption. */
-static cm_status leave_given(cm_decryption *decryption, uint64_t counter)
+cm_status cmi_decryption_leave_given(cm_decryption *decryption, uint64_t counter)
 {
-    uint8_t *const work = (uint8_t *)layout_of(decryption).work;
+    uint8_t *const work = (uint8_t *)cmi_decryption_parts(decryption).work;
     cmi_wipe(work, (size_t)(decryption->arena + decryption->arena_bytes - work));
     decryption->counter = counter;
     decryption->status = CM_ERR_ARGUMENT;
     return CM_OK;
-}
-
-/* ---- BFV ---- */
-
-static cm_bfv_width width_of(uint8_t type)
-{
-    return type == CM_UINT16 || type == CM_INT16 ? CM_BFV_16 : CM_BFV_32;
-}
-
-static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expected)
-{
-    const uint32_t t = expected->plain_modulus;
-    if ((expected->encoding != CM_BFV_BATCH && expected->encoding != CM_BFV_COEFFICIENTS) ||
-        expected->number < CM_INT16 || expected->number > CM_UINT32 ||
-        (expected->sums != CM_BFV_SUMS_24 && expected->sums != CM_BFV_SUMS_32)) {
-        return CM_ERR_ARGUMENT;
-    }
-    const bool narrow = width_of((uint8_t)expected->number) == CM_BFV_16;
-    if (expected->sums == CM_BFV_SUMS_24 && !narrow) {
-        return CM_ERR_ARGUMENT;
-    }
-    const uint32_t limit = expected->number == CM_UINT16 ? 0x10000u : 0xFFFFu;
-    const uint64_t additions = (uint64_t)params->data_primes << expected->log2_tiles;
-    if (t < 2u || (narrow && t > limit) || additions * t > (uint64_t)1 << ((unsigned)expected->sums - 2u)) {
-        return CM_ERR_PLAIN_MODULUS;
-    }
-    return CM_OK;
-}
-
-/* All of begin except taking the arena; plain receives batching's modulus. */
-static cm_status prepare_bfv(cm_decryption *decryption, const cm_bfv_expected *expected, cm_prime *plain)
-{
-    const cm_secret_key *key = decryption->key;
-    memset(plain, 0, sizeof *plain);
-    cm_status status = start(decryption, CM_BFV, expected ? expected->log2_tiles : 0u);
-    if (status == CM_OK) {
-        status = expected ? check_bfv(key->params, expected) : CM_ERR_ARGUMENT;
-    }
-    if (status == CM_OK && expected->encoding == CM_BFV_BATCH &&
-        !cmi_prime_init(plain, expected->plain_modulus, key->params->log2_n, cmi_roots_of(key))) {
-        status = CM_ERR_PLAIN_MODULUS;
-    }
-    if (status != CM_OK) {
-        return status;
-    }
-    decryption->encoding = (uint8_t)expected->encoding;
-    decryption->number = (uint8_t)expected->number;
-    decryption->sum_bits = (uint8_t)expected->sums;
-    decryption->plain_modulus = expected->plain_modulus;
-    return divide_decryption_arena(decryption);
-}
-
-cm_status cmi_bfv_decryption_check(cm_decryption *decryption, const cm_bfv_expected *expected)
-{
-    cm_prime plain;
-    return prepare_bfv(decryption, expected, &plain);
-}
-
-cm_status cmi_bfv_decryption_begin(cm_decryption *decryption, const cm_bfv_expected *expected)
-{
-    cm_prime plain;
-    const cm_status status = prepare_bfv(decryption, expected, &plain);
-    if (take_arena(decryption, status) == CM_OK) {
-        layout_of(decryption).work->plain = plain;
-    }
-    return status;
-}
-
-/* Numbers above t/2 stand for negative ones. */
-static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        const int32_t centred = cmi_centred(cmi_plain_get(values, width, i), t);
-        cmi_plain_put(values, width, i, (uint32_t)centred);
-    }
-}
-
-static bool wants_signed(const cm_decryption *decryption)
-{
-    return decryption->number == CM_INT16 || decryption->number == CM_INT32;
-}
-
-/* From n coefficients below t at the arena's start to the numbers that are expected. Returns their bytes. */
-static size_t make_numbers(const cm_decryption *decryption, cm_bfv_width inner)
-{
-    const decryption_layout parts = layout_of(decryption);
-    const uint32_t n = (uint32_t)ring_degree(decryption);
-    const cm_bfv_width width = width_of(decryption->number);
-    if (decryption->encoding == CM_BFV_BATCH) {
-        cmi_ring_init(&parts.work->ring, &parts.work->plain, decryption->key->params->log2_n,
-                      cmi_roots_of(decryption->key));
-        cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
-    }
-    if (wants_signed(decryption)) {
-        centre(parts.sums, width, n, (uint32_t)decryption->plain_modulus);
-    }
-    return (size_t)n * (width == CM_BFV_16 ? 2u : 4u);
-}
-
-cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
-{
-    if (decryption->scheme != CM_BFV || noise_alone(decryption)) {
-        return CM_ERR_ARGUMENT;
-    }
-    const cm_status status = completeness(decryption);
-    if (status != CM_OK) {
-        return status;
-    }
-    const decryption_layout parts = layout_of(decryption);
-    const bool batch = decryption->encoding == CM_BFV_BATCH;
-    /* Sums of 32 bits have room for the faster transform. */
-    const cm_bfv_width inner =
-        batch && decryption->sum_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
-    cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->sum_bits, inner,
-                       (uint32_t)ring_degree(decryption), (uint32_t)decryption->plain_modulus);
-    return leave_values(decryption, make_numbers(decryption, inner));
-}
-
-/* Backwards: numbers become wider, in place. */
-static void widen(cm_decryption *decryption, bool with_sign)
-{
-    for (size_t i = ring_degree(decryption); i-- > 0;) {
-        const uint32_t x = cmi_plain_get(decryption->arena, CM_BFV_16, i);
-        cmi_plain_put(decryption->arena, CM_BFV_32, i, with_sign ? (uint32_t)(int32_t)(int16_t)x : x);
-    }
-}
-
-cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter, bool finished)
-{
-    const cm_bfv_width width = width_of(decryption->number);
-    const bool widens = width == CM_BFV_32 && decryption->plain_modulus <= 0x10000u;
-    if (widens) {
-        widen(decryption, finished && wants_signed(decryption));
-    }
-    if (!finished) {
-        (void)make_numbers(decryption, width);
-    }
-    if (widens || !finished) {
-        cmi_wipe_stack();
-    }
-    return leave_given(decryption, counter);
-}
-
-cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles)
-{
-    cm_status status = start(decryption, CM_BFV, log2_tiles);
-    decryption->sum_bits = NOISE_ALONE;
-    decryption->plain_modulus = plain_modulus;
-    if (status == CM_OK && plain_modulus < 2u) {
-        status = CM_ERR_PLAIN_MODULUS;
-    }
-    if (status == CM_OK) {
-        status = divide_decryption_arena(decryption);
-    }
-    return take_arena(decryption, status);
-}
-
-cm_status cmi_noise_budget(cm_decryption *decryption, unsigned *bits)
-{
-    if (bits) {
-        *bits = 0;
-    }
-    if (!bits || !noise_alone(decryption)) {
-        return CM_ERR_ARGUMENT;
-    }
-    const cm_status status = completeness(decryption);
-    if (status != CM_OK) {
-        return status;
-    }
-    *bits = cmi_noise_sums_budget((const uint32_t *)(const void *)decryption->arena,
-                                  (uint32_t)ring_degree(decryption), decryption->key->params->primes,
-                                  decryption->primes);
-    return leave_values(decryption, 0);
-}
-
-/* ---- CKKS ---- */
-
-static cm_status check_ckks(const cm_ckks_expected *expected)
-{
-    if ((expected->slots != CM_SLOTS_REAL && expected->slots != CM_SLOTS_COMPLEX) ||
-        (expected->precision != CM_FIXED_31 && expected->precision != CM_FIXED_63) ||
-        (expected->number != CM_FLOAT32 && expected->number != CM_INT32) || expected->exponent < -128 ||
-        expected->exponent > 127 || expected->largest == 0) {
-        return CM_ERR_ARGUMENT;
-    }
-    const bool built = (expected->slots == CM_SLOTS_REAL || CM_CONFIG_COMPLEX) &&
-                       (expected->precision == CM_FIXED_31 ? CM_CONFIG_PRECISION_31 : CM_CONFIG_PRECISION_63);
-    return built ? CM_OK : CM_ERR_UNSUPPORTED;
-}
-
-static cm_status prepare_ckks(cm_decryption *decryption, const cm_ckks_expected *expected)
-{
-    cm_status status = start(decryption, CM_CKKS, expected ? expected->log2_tiles : 0u);
-    if (status == CM_OK) {
-        status = expected ? check_ckks(expected) : CM_ERR_ARGUMENT;
-    }
-    if (status != CM_OK) {
-        return status;
-    }
-    decryption->slots = (uint8_t)expected->slots;
-    decryption->precision = (uint8_t)expected->precision;
-    decryption->number = (uint8_t)expected->number;
-    decryption->exponent = (int8_t)expected->exponent;
-    decryption->largest = expected->largest;
-    return divide_decryption_arena(decryption);
-}
-
-cm_status cmi_ckks_decryption_check(cm_decryption *decryption, const cm_ckks_expected *expected)
-{
-    return prepare_ckks(decryption, expected);
-}
-
-cm_status cmi_ckks_decryption_begin(cm_decryption *decryption, const cm_ckks_expected *expected)
-{
-    return take_arena(decryption, prepare_ckks(decryption, expected));
-}
-
-/* Everything except opening the stream of flooding noise, which is null for none. */
-static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigned log2_noise)
-{
-    const decryption_layout parts = layout_of(decryption);
-    const cm_precision precision = precision_of(decryption);
-    const cm_slots slots = slots_of(decryption);
-    const size_t count = ring_degree(decryption) >> (slots == CM_SLOTS_COMPLEX ? 0u : 1u);
-    uint32_t *const sums = (uint32_t *)(void *)parts.sums;
-    cmi_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key->params->primes,
-                       primes_used(decryption, decryption->primes));
-    if (stream) {
-        cmi_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
-    }
-    const cmi_ckks_message message = {sums, decryption->key->params->log2_n, slots, precision};
-    /* Flooding noise may be larger than the value. */
-    const cmi_ckks_decoding wanted = {.scale = decryption->scale_bits,
-                                      .number = (cm_number)decryption->number,
-                                      .exponent = decryption->exponent,
-                                      .largest = stream ? 0 : decryption->largest};
-    const cm_status status = cmi_ckks_decode(&message, &wanted);
-    if (status != CM_OK) {
-        decryption_fail(&decryption->receiver, status);
-        return status;
-    }
-    return leave_values(decryption, 4u * count);
-}
-
-cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
-{
-    if (decryption->scheme != CM_CKKS) {
-        return CM_ERR_ARGUMENT;
-    }
-    const cm_status status = completeness(decryption);
-    return status == CM_OK ? end_ckks(decryption, NULL, 0) : status;
-}
-
-cm_status cmi_ckks_decryption_given(cm_decryption *decryption, uint64_t counter, uint64_t scale)
-{
-    decryption->scale_bits = scale;
-    return leave_given(decryption, counter);
-}
-
-/*
- * Each part of a slot is a sum of coefficients times cosines whose squares add up to n/2 at most, so that at
- * n = 2^14 noise of 2^49 moves it by 2^54.8 rms. cmi_embed_63 has room for 2^58, of which a message takes q/4
- * < 2^52: 9.6 times the rms are left, and because uniform numbers are strictly sub-Gaussian, fewer than one
- * decryption in 2^50 is refused. With 2^50, one in fifty is.
- */
-static bool floods(const cm_decryption *decryption, unsigned log2_noise)
-{
-    return precision_of(decryption) == CM_FIXED_63 && log2_noise >= 1u &&
-           log2_noise <= CM_CKKS_SHARED_MAX_LOG2_NOISE;
-}
-
-static cm_status end_flooded(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
-{
-    const uint32_t nonce[3] = {CM_LABEL_FLOOD, 0, 0};
-    cmi_seeds seeds;
-    cmi_stream stream;
-    cm_status status = floods(decryption, log2_noise) ? cmi_seeds_draw(device, &seeds) : CM_ERR_SHARED_NOISE;
-    if (status == CM_OK) {
-        cmi_stream_init(&stream, seeds.secret_seed, nonce);
-        cmi_wipe(&seeds, sizeof seeds);
-        status = end_ckks(decryption, &stream, log2_noise);
-        cmi_wipe(&stream, sizeof stream);
-        cmi_wipe_stack();
-    }
-    return status;
-}
-
-cm_status cmi_ckks_decryption_end_shared(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
-{
-    cm_status status = decryption->scheme == CM_CKKS ? completeness(decryption) : CM_ERR_ARGUMENT;
-    if (status == CM_OK) {
-        status = end_flooded(decryption, device, log2_noise);
-    }
-    if (status != CM_OK) {
-        decryption_fail(&decryption->receiver, status);
-    }
-    return status;
 }
