@@ -40,9 +40,12 @@ module prove_montgomery #(
         .halve_i(nears ? halve : other_halve), .product_o(product)
     );
 
-    // The output, times R and doubled if it is a half, must be a b.
+    // The output, times R and doubled if it is a half, must be a b modulo q: q divides their difference, to
+    // which q q, more than a b, is added.
     wire [WIDTH-1:0] result = halve ? product[WIDTH:1] : product[WIDTH-1:0];
     wire [WIDE:0]    scaled = {{(WIDE - WIDTH + 1){1'b0}}, result} << (LOG2_R + halve);
+    wire [2*WIDTH-1:0] product_of_q = q * q - a * b;
+    wire [WIDE:0]      difference = scaled + product_of_q;
     always_ff @(posedge clk_i) begin
         assume (q[LOG2_N:0] == 1 && q != 1);
         assume (a < q && b < q);
@@ -50,7 +53,7 @@ module prove_montgomery #(
             cover (halve && result == q - 1);
             cover (!halve && result == q - 1);
             assert (result < q);
-            assert (scaled % q == ({{(WIDE - WIDTH + 1){1'b0}}, a} * b) % q);
+            assert (difference % q == 0);
         end
     end
 endmodule

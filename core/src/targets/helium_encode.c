@@ -79,7 +79,7 @@ static CM_ALWAYS_INLINE uint32x4_t helium_sum_of_two(int32x4_t x, int32x4_t y, h
     return vreinterpretq_u32_s32(vaddq_n_s32(sum, -2 * minus_q));
 }
 
-/* The constants are in Montgomery form: see targets/word32_encode.c. The last pairs are left to the assembly. */
+/* The constants are in Montgomery form (targets/word32_encode.c). The last pairs are left to the assembly. */
 int cmi_helium_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
                               const cmi_fold_constants *constants)
 {
