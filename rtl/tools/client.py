@@ -19,6 +19,7 @@ from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, r
 
 MAP = RTL / "client/cm_client_map.svh"
 HARNESS = RTL / "harness/client.cpp"
+STATE = RTL / "harness/state.vlt"
 TOP = "cm_client_engine"
 SILICON = 64
 """MULTIPLIER_WIDTH of a design for standard cells."""
@@ -78,7 +79,7 @@ def build(shape: Shape, *, state: bool = False, waves: bool = False) -> Path:
     that can write a VCD file."""
     suffix = ("-state" if state else "") + ("-waves" if waves else "")
     directory = BUILD / "verilated" / f"client-{shape.name}{suffix}"
-    flags = [*(["--public-flat-rw"] if state else []), *(["--trace"] if waves else [])]
+    flags = [*([STATE] if state else []), *(["--trace"] if waves else [])]
     defines = (" -DSTATE" if state else "") + (" -DWAVES" if waves else "")
     # With every variable in sight, optimizing takes minutes and saves little.
     level = "-O0" if state else "-O1"
