@@ -95,8 +95,8 @@ def amalgamate(core: Path) -> str:
 
 
 def assembly(core: Path) -> dict[str, str]:
-    """The text of each assembly file by its name, from core/src/targets."""
-    found = sorted((core / "src" / "targets").glob("*.S"))
+    """The text of each assembly file by its name, from core/src/backends."""
+    found = sorted((core / "src" / "backends").glob("*.S"))
     return {path.name: _with_includes(path, core / "src") for path in found}
 
 

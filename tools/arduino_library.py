@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PORT = ROOT / "ports/arduino"
-LEFT_OUT = ("targets/armv6m", "targets/armv7em", "targets/helium", "targets/word32", "protocol")
+LEFT_OUT = ("backends/armv6m", "backends/armv7em", "backends/helium", "backends/word32", "protocol")
 """Sources under core/src: other cores' back-ends, and what a board with kilobytes cannot run."""
 MANIFEST = ".arduino_library.sha256"
 """In the folder: the files that were written there, in sha256sum's format."""

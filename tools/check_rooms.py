@@ -4,8 +4,8 @@
 docs/architecture.md.
 
 A public header has the place of the first room that may include it (PUBLIC), for sources and other public
-headers alike. Of arch/, rooms include arch/backends.h alone; targets/, which has the back-ends, includes all
-of it, and no other room includes targets/.
+headers alike. Of arch/, rooms include arch/backends.h alone; backends/, which has their code, includes all of
+it, and no other room includes backends/.
 
 In host/, evaluate/, owner/ and intake/ stand on rns/ and arch/, and never on each other, public headers
 included. The C library's
@@ -33,7 +33,7 @@ PUBLIC = {
     "protocol": ("aided", "ciphermote", "decryptor"),
 }
 """The place of each public header: that of the first room that may include it. emitter.h names the expansions
-of public seeds; the back-end for the accelerator, in targets/, comes after wire/."""
+of public seeds; the back-end for the accelerator, in backends/, comes after wire/."""
 HOST_PUBLIC = {
     "rns": ("ciphertext", "context", "seeded_key"),
     "evaluate": ("evaluate",),
@@ -42,7 +42,7 @@ HOST_PUBLIC = {
 }
 ROOMS = (
     *("common", "params", "arch", "ring", "random", "encode", "scheme", "wire"),
-    *("targets", "protocol"),
+    *("backends", "protocol"),
 )
 HOST_ROOMS = {
     "arch": (),
@@ -87,8 +87,8 @@ def faults(core: Path) -> Iterator[str]:
             elif ROOMS.index(other) > ROOMS.index(room):
                 yield f"{name}:{line}: {room} may not include {included}: {other} comes after it."
             elif (
-                other == "arch" and room not in ("arch", "targets") and included != BACK_ENDS
-            ) or other == "targets" != room:
+                other == "arch" and room not in ("arch", "backends") and included != BACK_ENDS
+            ) or other == "backends" != room:
                 yield f"{name}:{line}: {room} may not include {included}: it may only include {BACK_ENDS}."
     for path in sorted((core / "include").rglob("*.h")):
         name = path.relative_to(core)

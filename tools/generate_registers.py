@@ -48,7 +48,7 @@ MAPS = (
     Map(
         "rtl/accelerator/registers.json",
         "rtl/accelerator/registers.md",
-        "core/src/targets/accelerator/registers.h",
+        "core/src/backends/accelerator/registers.h",
         "rtl/accelerator/cm_registers.svh",
         "CM_NTT",
         "CM_RING_ARCH_ACCELERATOR_REGISTERS_H",

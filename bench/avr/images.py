@@ -57,7 +57,7 @@ def wrapped(compiler: str, functions: Sequence[str], *flags: str) -> list[str]:
 def library(*, assembly: bool) -> list[Path]:
     """The library's sources."""
     sources = sorted(CORE.glob("*/*.c"))
-    return [*sources, *sorted(CORE.glob("targets/avr_*.S"))] if assembly else sources
+    return [*sources, *sorted(CORE.glob("backends/avr_*.S"))] if assembly else sources
 
 
 def transformed_secret(seed: int) -> bytes:
@@ -139,7 +139,7 @@ def compact_sources() -> tuple[Path, ...]:
     """What the compact lane takes in assembly."""
     names = ("chacha20", "poly1305", "product", "ternary", "uniform")
     smaller = ("chacha20_rolled", "poly1305_rolled", "uniform_bitwise")
-    return (FIRMWARE / "idle.c", *(CORE / f"targets/avr_{name}.S" for name in (*names, *smaller)))
+    return (FIRMWARE / "idle.c", *(CORE / f"backends/avr_{name}.S" for name in (*names, *smaller)))
 
 
 @cache
@@ -149,11 +149,11 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "ring/prime.c",
         "ring/product.c",
         "ring/ring.c",
-        "targets/avr_ring.c",
-        "targets/avr_chacha20.S",
-        "targets/avr_product.S",
-        "targets/avr_residues.S",
-        "targets/avr_uniform.S",
+        "backends/avr_ring.c",
+        "backends/avr_chacha20.S",
+        "backends/avr_product.S",
+        "backends/avr_residues.S",
+        "backends/avr_uniform.S",
     )
     return (
         FIRMWARE / "kernels.c",

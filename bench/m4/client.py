@@ -52,12 +52,15 @@ SCHEMES = ("bfv", "ckks")
 ARRIVAL, END = 0, 1
 """Regions of firmware/decrypt.c."""
 ARRIVAL_PARTS = {
-    "input": r"^core/src/wire/|^core/src/targets/armv7em_unpack",
+    "input": r"^core/src/wire/|^core/src/backends/armv7em_unpack",
     "products": r"^core/.*(multiply|take_off|take_residues)",
-    "scale": r"^core/src/(scheme|arch)/.*sums",
-    "transform": r"^core/src/(ring|arch)/(?!prime)",
+    "scale": r"^core/src/(scheme|arch|backends)/.*sums",
+    "transform": r"^core/src/(ring|arch|backends)/(?!prime)",
 }
-END_PARTS = {"scale": r"^core/src/(scheme|arch)/.*sums", "decode": r"^core/src/(encode|ring|arch)/"}
+END_PARTS = {
+    "scale": r"^core/src/(scheme|arch|backends)/.*sums",
+    "decode": r"^core/src/(encode|ring|arch|backends)/",
+}
 DECRYPTION_PARTS = ("input", "products", "transform", "scale", "decode", REST)
 """input: unpacking and checking frames. scale: from residues to what is decoded, with rounding."""
 

@@ -28,13 +28,14 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/\w+_(transform31|batch))",
-    "streams": r"^core/src/(random|arch)/.*(chacha20|keccak|blake2|seal_stream)",
-    "samplers": r"^core/src/(random|arch)/.*(sample|cbd|uniform)(?!.*:.*fold)",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/ring/prime"
+    r"|^core/src/backends/\w+_(transform31|batch)",
+    "streams": r"^core/src/(random|arch|backends)/.*(chacha20|keccak|blake2|seal_stream)",
+    "samplers": r"^core/src/(random|arch|backends)/.*(sample|cbd|uniform)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",
-    "output": r"^core/src/wire/|^core/src/targets/armv7em_(un)?pack|^firmware/workload",
-    "transform": r"^core/src/(ring|arch|targets)/(?!.*:.*(multiply|product|add))|^core/src/targets/.*ntt",
-    "products": r"^core/src/(ring|targets)/",
+    "output": r"^core/src/wire/|^core/src/backends/armv7em_(un)?pack|^firmware/workload",
+    "transform": r"^core/src/(ring|arch|backends)/(?!.*:.*(multiply|product|add))|^core/src/backends/.*ntt",
+    "products": r"^core/src/(ring|arch|backends)/",
 }
 """The functions of each part of an encryption, as file:symbol; the first match counts. Others are REST."""
 REST = "rest"

@@ -22,7 +22,7 @@ T85_STACK := 140
 T85_LINK := -Wl,--gc-sections -Wl,--relax
 
 t85_sources := attiny85/main.c arduino/src/counter_log.c $(core_sources)
-t85_sources += $(wildcard $(ROOT)/core/src/targets/avr_*.S)
+t85_sources += $(wildcard $(ROOT)/core/src/backends/avr_*.S)
 t85_headers := $(wildcard attiny85/*.h arduino/src/*.h $(ROOT)/core/include/*/*.h $(ROOT)/core/src/*/*.h)
 
 attiny85: $(NODE_IMAGE).hex $(NODE_IMAGE).eep.hex

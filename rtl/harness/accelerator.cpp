@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "accelerator_model.h"
+#include "backends/accelerator/registers.h"
 #include "ring.h"
-#include "targets/accelerator/registers.h"
 
 namespace
 {

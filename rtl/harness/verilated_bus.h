@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "accelerator_model.h"
+#include "backends/accelerator/registers.h"
 #include "ciphermote/accelerator.h"
-#include "targets/accelerator/registers.h"
 
 class verilated_bus
 {

@@ -7,8 +7,8 @@
 #include "common/bytes.h"
 #include "fuzz.h"
 
+#include "backends/accelerator/registers.h"
 #include "ciphermote/accelerator.h"
-#include "targets/accelerator/registers.h"
 
 const size_t fuzz_choices = 2;
 

@@ -48,14 +48,14 @@ def test_the_library_keeps_the_order() -> None:
             "arch/api.h:1: arch may not include ring/ring.h",
         ),
         (
-            "src/targets/avr_ring.c",
+            "src/backends/avr_ring.c",
             '#include "protocol/aided.h"\n',
-            "targets/avr_ring.c:1: targets may not include protocol/aided.h",
+            "backends/avr_ring.c:1: backends may not include protocol/aided.h",
         ),
         (
             "src/protocol/aided.c",
-            '#include "targets/word32/products.h"\n',
-            "protocol/aided.c:1: protocol may not include targets/word32/products.h: it may only include",
+            '#include "backends/word32/products.h"\n',
+            "protocol/aided.c:1: protocol may not include backends/word32/products.h: it may only include",
         ),
         (
             "src/ring/ring.c",
@@ -103,9 +103,9 @@ def test_what_stands_before_a_room_may_be_included(tmp_path: Path) -> None:
 
 def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
     content = "".join(
-        f'#include "{name}"\n' for name in ("arch/avr.h", "targets/avr/words.inc", "random/sample.h")
+        f'#include "{name}"\n' for name in ("arch/avr.h", "backends/avr/words.inc", "random/sample.h")
     )
-    assert check(written(tmp_path, "src/targets/avr_ring.c", content)).returncode == 0
+    assert check(written(tmp_path, "src/backends/avr_ring.c", content)).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,10 @@ def sources_apart(sources: Iterable[Path], folder: Path) -> list[Path]:
 def compiled(target: str, options: Iterable[str], folder: Path) -> list[Path]:
     """The library's objects."""
     compiler, assembly, flags = TARGETS[target]
-    sources = [*sorted((CORE / "src").glob("*/*.c")), *sorted((CORE / "src/targets").glob(f"{assembly}_*.S"))]
+    sources = [
+        *sorted((CORE / "src").glob("*/*.c")),
+        *sorted((CORE / "src/backends").glob(f"{assembly}_*.S")),
+    ]
     include = (f"-I{CORE / 'include'}", f"-I{CORE / 'src'}")
     run(
         compiler,

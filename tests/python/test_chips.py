@@ -60,7 +60,7 @@ GENERATORS = [name for name in CHIPS if name != "microbit"]
 # ---- simulated chips ----
 
 
-LIBRARY = ("wire/crc32c", "random/blake2", "common/wipe", "targets/x86_64")
+LIBRARY = ("wire/crc32c", "random/blake2", "common/wipe", "backends/x86_64")
 """What the drivers use of core/src/."""
 
 

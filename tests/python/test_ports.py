@@ -1028,7 +1028,7 @@ def test_the_compilers_that_the_page_names_take_the_readmes_sensor(tmp_path: Pat
     for compiler in compilers:
         run_line(
             f"{compiler} -std=c11 -O2 -Werror -Iheaders -I{ROOT}/core/include -I{ROOT}/core/src -c sensor.c "
-            f"{ROOT}/core/src/*/*.c {ROOT}/core/src/targets/*.S && rm *.o",
+            f"{ROOT}/core/src/*/*.c {ROOT}/core/src/backends/*.S && rm *.o",
             tmp_path,
         )
 

@@ -17,7 +17,7 @@
  * 2.57 q < 2^15. Inverse: from at most 1.15 q, sums are at most 2.3 q, reduced 1.15 q, and a level later
  * again; products are below 0.75 q.
  */
-#include "targets/avr/function.inc"
+#include "backends/avr/function.inc"
 
 #if CM_AVR_MUL
 

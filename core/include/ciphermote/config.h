@@ -295,7 +295,7 @@
  *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33), for ARMv6-M (Cortex-M0, M0+) and
  *                      for AVR (ATmega, ATtiny), more where it has a multiplier; C for Helium (Cortex-M55,
  *                      M85) and for RISC-V of 32 bits with multiplication. It takes 40 to 65 % off the time;
- *                      results are the same, bit for bit. Compile core/src/targets/<target>_<name>.S too,
+ *                      results are the same, bit for bit. Compile core/src/backends/<target>_<name>.S too,
  *                      with the same flags, or the linker misses functions named cmi_armv6m_...,
  *                      cmi_armv7em_... or cmi_avr_...; for other targets these files are empty. 0: portable
  *                      C alone, whose products take a varying time on AVR without a multiplier. Default: 1.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The back-end for the hardware of rtl/: targets/accelerator.c. */
+/* The back-end for the hardware of rtl/: backends/accelerator.c. */
 #ifndef CM_ARCH_ACCELERATOR_ARCH_H
 #define CM_ARCH_ACCELERATOR_ARCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The back-end for ARMv7E-M, and for ARMv8-M with DSP: the assembly of targets/, and targets/armv7em.c. */
+/* The back-end for ARMv7E-M, and for ARMv8-M with DSP: the assembly of backends/, and backends/armv7em.c. */
 #ifndef CM_ARCH_ARMV7EM_ARCH_H
 #define CM_ARCH_ARMV7EM_ARCH_H
 
@@ -60,7 +60,7 @@ void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t co
                                int32_t low);
 void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 
-typedef struct cmi_armv7em_packing cmi_armv7em_packing; /* targets/armv7em.c */
+typedef struct cmi_armv7em_packing cmi_armv7em_packing; /* backends/armv7em.c */
 
 /* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Nonzero if the sink refused a piece. */
 int cmi_armv7em_pack_26(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
@@ -225,7 +225,7 @@ void cmi_armv7em_keccak_permute(uint64_t state[25]);
 
 /*
  * By how much the words of each lane are rotated to the right as it leaves: the even bits in the low byte,
- * the odd ones in the high byte (targets/armv7em_keccak.S).
+ * the odd ones in the high byte (backends/armv7em_keccak.S).
  */
 extern const uint16_t cmi_armv7em_keccak_turns[25];
 

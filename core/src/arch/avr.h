@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-end for AVR: the assembly of targets/, and targets/avr_*.c. What multiplies residues needs a
+ * The back-end for AVR: the assembly of backends/, and backends/avr_*.c. What multiplies residues needs a
  * multiplier (CM_AVR_MUL), and is for the prime 67043329 = 2^26 - 2^16 + 1.
  */
 #ifndef CM_ARCH_AVR_ARCH_H

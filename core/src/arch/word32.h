@@ -2,7 +2,7 @@
 /*
  * The back-end for cores of 32 bits in C: RV32IM, where 32 registers need no assembly and rotations, minima
  * and indexed additions come from Zbb and Zba if the compiler may use them, and ARMv6-M, whose multiplication
- * has no upper word (targets/word32/products.h) and whose transform is assembly.
+ * has no upper word (backends/word32/products.h) and whose transform is assembly.
  */
 #ifndef CM_ARCH_WORD32_ARCH_H
 #define CM_ARCH_WORD32_ARCH_H

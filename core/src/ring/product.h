@@ -23,7 +23,7 @@ CMI_HIDDEN_BEGIN
 
 /*
  * These cores have no multiplication with a 64-bit result, and gcc's library function branches on a carry:
- * see product.c, targets/avr_product.S.
+ * see product.c, backends/avr_product.S.
  */
 uint64_t cmi_product(uint32_t a, uint32_t b);
 int64_t cmi_product_signed(int32_t a, int32_t b);
