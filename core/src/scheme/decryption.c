@@ -329,8 +329,9 @@ static void wipe_arena(const cm_decryption *decryption)
     cmi_wipe_stack();
 }
 
-void cmi_decryption_fail(cm_decryption *decryption, cm_status status)
+static void decryption_fail(cm_receiver *self, cm_status status)
 {
+    cm_decryption *decryption = decryption_of(self);
     if (decryption->status == CM_OK) {
         decryption->status = status;
         decryption->position = CM_NO_FRAME_OPEN;
@@ -338,14 +339,9 @@ void cmi_decryption_fail(cm_decryption *decryption, cm_status status)
     }
 }
 
-static void decryption_fail(cm_receiver *self, cm_status status)
-{
-    cmi_decryption_fail(decryption_of(self), status);
-}
-
 void cmi_decryption_wipe(cm_decryption *decryption)
 {
-    cmi_decryption_fail(decryption, CM_ERR_ARGUMENT);
+    decryption_fail(&decryption->receiver, CM_ERR_ARGUMENT);
 }
 
 /* ---- begin and end ---- */
@@ -413,39 +409,23 @@ static void mark_arena(const cm_decryption *decryption)
     keep_first(decryption, &parts);
 }
 
-cm_status cmi_decryption_take_arena(cm_decryption *decryption, cm_status status)
-{
-    decryption->status = status;
-    if (status == CM_OK) {
-        mark_arena(decryption);
-    }
-    return status;
-}
-
 cm_status cmi_decryption_complete(cm_decryption *decryption)
 {
-    if (decryption->status != CM_OK) {
-        return decryption->status;
-    }
-    if (decryption->position != CM_NO_FRAME_OPEN || decryption->primes == 0 ||
-        decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
-        cmi_decryption_fail(decryption, CM_ERR_FRAME_SHORT);
-        return CM_ERR_FRAME_SHORT;
+    cm_status status = decryption->status;
+    if (status != CM_OK) {
+        return status;
     }
     const cmi_decryption_layout parts = cmi_decryption_parts(decryption);
-    if (!arena_kept(decryption, &parts)) {
-        cmi_decryption_fail(decryption, CM_ERR_ARENA);
-        return CM_ERR_ARENA;
+    if (decryption->position != CM_NO_FRAME_OPEN || decryption->primes == 0 ||
+        decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
+        status = CM_ERR_FRAME_SHORT;
+    } else if (!arena_kept(decryption, &parts)) {
+        status = CM_ERR_ARENA;
     }
-    return CM_OK;
-}
-
-cm_status cmi_decryption_leave_values(cm_decryption *decryption, size_t values_bytes)
-{
-    cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
-    cmi_wipe_stack();
-    decryption->status = CM_ERR_ARGUMENT;
-    return CM_OK;
+    if (status != CM_OK) {
+        decryption_fail(&decryption->receiver, status);
+    }
+    return status;
 }
 
 /* ---- for back-ends ---- */
@@ -464,13 +444,4 @@ size_t cmi_decryption_room(const cm_decryption *decryption)
 void cmi_decryption_restore(cm_decryption *decryption)
 {
     mark_arena(decryption);
-}
-
-cm_status cmi_decryption_leave_given(cm_decryption *decryption, uint64_t counter)
-{
-    uint8_t *const work = (uint8_t *)cmi_decryption_parts(decryption).work;
-    cmi_wipe(work, (size_t)(decryption->arena + decryption->arena_bytes - work));
-    decryption->counter = counter;
-    decryption->status = CM_ERR_ARGUMENT;
-    return CM_OK;
 }

@@ -71,7 +71,7 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
                                       .largest = stream ? 0 : decryption->largest};
     const cm_status status = cmi_ckks_decode(&message, &wanted);
     if (status != CM_OK) {
-        cmi_decryption_fail(decryption, status);
+        decryption->receiver.fail(&decryption->receiver, status);
         return status;
     }
     return cmi_decryption_leave_values(decryption, 4u * count);
@@ -127,7 +127,7 @@ cm_status cmi_ckks_decryption_end_shared(cm_decryption *decryption, cm_device *d
         status = end_flooded(decryption, device, log2_noise);
     }
     if (status != CM_OK) {
-        cmi_decryption_fail(decryption, status);
+        decryption->receiver.fail(&decryption->receiver, status);
     }
     return status;
 }

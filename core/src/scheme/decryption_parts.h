@@ -9,7 +9,9 @@
 
 #include "ciphermote/decryption.h"
 #include "common/names.h"
+#include "common/wipe.h"
 #include "ring/ring.h"
+#include "scheme/decryption.h"
 
 /* What a decryption needs besides numbers, after them in the arena. */
 typedef struct cmi_decryption_workspace {
@@ -79,18 +81,39 @@ CM_MUST_CHECK cm_status cmi_decryption_start(cm_decryption *decryption, cm_schem
                                              unsigned log2_tiles);
 /* Finds a place for the parts, whose sizes the scheme's fields tell. */
 CM_MUST_CHECK cm_status cmi_decryption_divide_arena(cm_decryption *decryption);
-/* The last step of begin: from here on the arena is ours, or every frame is refused with the status that says
-   why not. Returns that status. */
-cm_status cmi_decryption_take_arena(cm_decryption *decryption, cm_status status);
-
 /* The first fault, or that frames are missing. In either case, nothing is left in the arena. */
 CM_MUST_CHECK cm_status cmi_decryption_complete(cm_decryption *decryption);
-void cmi_decryption_fail(cm_decryption *decryption, cm_status status);
-/* Only the values remain, and a decryption returns them once. */
-CM_MUST_CHECK cm_status cmi_decryption_leave_values(cm_decryption *decryption, size_t values_bytes);
-/* The same after a back-end, whose sums and tile were: the workspace goes with the decryption. */
-CM_MUST_CHECK cm_status cmi_decryption_leave_given(cm_decryption *decryption, uint64_t counter);
 
 CMI_HIDDEN_END
+
+/* The last step of begin: from here on the arena is ours, or every frame is refused with the status that says
+   why not. Returns that status. */
+static inline cm_status cmi_decryption_take_arena(cm_decryption *decryption, cm_status status)
+{
+    decryption->status = status;
+    if (status == CM_OK) {
+        cmi_decryption_restore(decryption);
+    }
+    return status;
+}
+
+/* Only the values remain, and a decryption returns them once. */
+static inline cm_status cmi_decryption_leave_values(cm_decryption *decryption, size_t values_bytes)
+{
+    cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
+    cmi_wipe_stack();
+    decryption->status = CM_ERR_ARGUMENT;
+    return CM_OK;
+}
+
+/* The same after a back-end, whose sums and tile were: the workspace goes with the decryption. */
+static inline cm_status cmi_decryption_leave_given(cm_decryption *decryption, uint64_t counter)
+{
+    uint8_t *const work = (uint8_t *)cmi_decryption_parts(decryption).work;
+    cmi_wipe(work, (size_t)(decryption->arena + decryption->arena_bytes - work));
+    decryption->counter = counter;
+    decryption->status = CM_ERR_ARGUMENT;
+    return CM_OK;
+}
 
 #endif
