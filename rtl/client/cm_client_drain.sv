@@ -28,8 +28,8 @@ module cm_client_drain #(
     // A pair of residues is read from a set.
     output wire                   issue_o,
     output reg  [LOG2_N-2:0]      index_o,
-    output reg  [1:0]             set_o,           // the set, by turns
-    output reg  [LOG2_PRIMES-1:0] prime_o,
+    output wire [1:0]             set_o,           // the set, by turns
+    output wire [LOG2_PRIMES-1:0] prime_o,
     output wire                   upper_o,         // selects the upper sum in cm_client_products
     input  wire [127:0]           wide_i,          // products of cm_client_products, like the next two
     input  wire [101:0]           second_i,
@@ -49,8 +49,8 @@ module cm_client_drain #(
     output wire [2*WIDTH-1:0]     message_o,
     // Counts.
     output reg  [7:0]             read_o,          // number of ciphertexts whose every frame is right
-    output reg  [7:0]             drains_done_o,
-    output reg  [7:0]             drained_o        // number of ciphertexts
+    output wire [7:0]             drains_done_o,
+    output wire [7:0]             drained_o        // number of ciphertexts
 );
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
@@ -65,7 +65,16 @@ module cm_client_drain #(
     state_t          state;
     reg [ROUNDED-1:0] valid; // pairs under way, [0] a cycle behind its number
     reg [ROUNDED:0]  again;  // the pair for the second time; [0] is the next one
-    wire             last = prime_o == last_prime_i;
+    wire             ends = state == LEAVE && valid == {ROUNDED{1'b0}};
+    wire             last, unused_last_kind;
+    wire [1:0]       unused_kind;
+    wire [COUNT-1:0] unused_primes, unused_pieces;
+    cm_client_item_counter #(.LOG2_PRIMES(LOG2_PRIMES)) u_items (
+        .clk_i(clk_i), .rst_i(rst_i || begins_i), .ends_i(ends), .last_kind_i(2'd0),
+        .last_prime_i(last_prime_i), .pieces_i(8'd0), .kind_o(unused_kind), .prime_o(prime_o), .turn_o(set_o),
+        .last_kind_o(unused_last_kind), .last_o(last), .items_done_o(drains_done_o),
+        .primes_done_o(unused_primes), .ciphertexts_done_o(drained_o), .pieces_done_o(unused_pieces)
+    );
     wire             start = decrypts_i && state == IDLE
         && reached(lanes_done_i, drains_done_o + 8'd1) && (!last || reached(read_o, drained_o + 8'd1))
         && (!ckks_i || prime_o != {LOG2_PRIMES{1'b0}} || drained_o == finished_i);
@@ -91,21 +100,9 @@ module cm_client_drain #(
                 index_o <= index_o + 1'b1;
                 if (index_o == LAST_PAIR) state <= LEAVE;
             end
-            default: if (valid == {ROUNDED{1'b0}}) begin
-                state <= IDLE;
-                drains_done_o <= drains_done_o + 1'b1;
-                set_o <= (set_o == 2'd2) ? 2'd0 : set_o + 1'b1;
-                prime_o <= last ? {LOG2_PRIMES{1'b0}} : prime_o + 1'b1;
-                if (last) drained_o <= drained_o + 1'b1;
-            end
+            default: if (ends) state <= IDLE;
         endcase
-        if (rst_i || begins_i) begin
-            read_o <= {COUNT{1'b0}};
-            drains_done_o <= {COUNT{1'b0}};
-            drained_o <= {COUNT{1'b0}};
-            set_o <= 2'd0;
-            prime_o <= {LOG2_PRIMES{1'b0}};
-        end
+        if (rst_i || begins_i) read_o <= {COUNT{1'b0}};
         if (rst_i) begin
             state <= IDLE;
             again <= {(ROUNDED + 1){1'b0}};

@@ -353,16 +353,15 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   coded_index, decoded_index, decoded_mirror;
     wire [63:0]            coded_pair;
     cm_client_load_control #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .LOADED(LOADED)) u_load_control (
-        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .code_i(command_code_i),
-        .coefficients_i(coefficients), .decrypts_i(decrypts), .publishes_i(publishes), .enters_i(enters),
-        .symmetric_i(symmetric), .public_key_i(public_key), .in_coefficients_i(in_coefficients),
-        .pieces_i(pieces_of_one), .begun_i(begun), .last_prime_i(last_prime), .pieces_done_i(pieces_done),
-        .sampling_i(sampling), .groups_i(groups), .fills_done_i(fills_done), .filling_i(filling),
-        .filled_i(filled), .uniform_valid_i(uniform_valid), .streams_done_i(streams_done),
-        .streaming_i(streaming), .stream_index_i(stream_index), .issue_o(load_issues), .index_o(load_index),
-        .busy_o(load_busy), .kind_o(load_kind), .natural_o(load_natural), .prime_o(load_prime),
-        .place_o(load_place), .write_o(loader_writes), .set_o(load_set), .write_index_o(loaded_index),
-        .loads_done_o(loads_done)
+        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .decrypts_i(decrypts), .publishes_i(publishes),
+        .enters_i(enters), .symmetric_i(symmetric), .public_key_i(public_key),
+        .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one), .begun_i(begun),
+        .last_prime_i(last_prime), .pieces_done_i(pieces_done), .sampling_i(sampling), .groups_i(groups),
+        .fills_done_i(fills_done), .filling_i(filling), .filled_i(filled), .uniform_valid_i(uniform_valid),
+        .streams_done_i(streams_done), .streaming_i(streaming), .stream_index_i(stream_index),
+        .issue_o(load_issues), .index_o(load_index), .busy_o(load_busy), .kind_o(load_kind),
+        .natural_o(load_natural), .prime_o(load_prime), .place_o(load_place), .write_o(loader_writes),
+        .set_o(load_set), .write_index_o(loaded_index), .loads_done_o(loads_done)
     );
     cm_client_source #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_source (
         .clk_i(clk_i), .decrypts_i(decrypts), .publishes_i(publishes), .public_key_i(public_key),

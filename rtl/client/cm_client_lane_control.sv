@@ -23,18 +23,22 @@ module cm_client_lane_control #(
     output wire                   start_o,
     output wire                   inverse_o,
     output wire [1:0]             set_o,
-    output reg  [LOG2_PRIMES-1:0] prime_o,
-    output reg  [7:0]             lanes_done_o
+    output wire [LOG2_PRIMES-1:0] prime_o,
+    output wire [7:0]             lanes_done_o
 );
     `include "cm_client_items.svh"
-    reg             started;
-    reg [1:0]       kind;
-    reg [1:0]       turn;   // The set, by turns.
-    reg             parity; // parity of the prime
-    reg [COUNT-1:0] primes; // number of primes that are all transformed
+    reg              started;
+    wire [1:0]       kind, turn;
+    wire [COUNT-1:0] primes, unused_ciphertexts, unused_pieces;
+    wire             unused_last_kind, unused_last;
+    cm_client_item_counter #(.LOG2_PRIMES(LOG2_PRIMES)) u_items (
+        .clk_i(clk_i), .rst_i(rst_i || begins_i), .ends_i(done_i),
+        .last_kind_i(public_key_i ? 2'd2 : {1'b0, in_coefficients_i}), .last_prime_i(last_prime_i),
+        .pieces_i(8'd0), .kind_o(kind), .prime_o(prime_o), .turn_o(turn), .last_kind_o(unused_last_kind),
+        .last_o(unused_last), .items_done_o(lanes_done_o), .primes_done_o(primes),
+        .ciphertexts_done_o(unused_ciphertexts), .pieces_done_o(unused_pieces)
+    );
     wire [COUNT-1:0] two_primes = primes + primes;
-    wire [1:0]       last_kind = in_coefficients_i ? (public_key_i ? 2'd2 : 2'd1)
-        : (public_key_i ? 2'd2 : 2'd0);
     wire             there = decrypts_i ? reached(streams_done_i, two_primes + 8'd2)
         : !in_coefficients_i ? loads_done_i != lanes_done_o
         : (kind == 2'd0) ? reached(loads_done_i, primes + 8'd1)
@@ -43,30 +47,11 @@ module cm_client_lane_control #(
     assign inverse_o = decrypts_i || (in_coefficients_i && kind != 2'd0);
     assign set_o = !public_key_i ? turn
         : in_coefficients_i ? kind
-        : (kind == LOAD_M) ? 2'd2 : {1'b0, parity ^ (kind == LOAD_E1)};
+        : (kind == LOAD_M) ? 2'd2 : {1'b0, primes[0] ^ (kind == LOAD_E1)};
     assign start_o = !busy_i && !started && there && works_i;
 
     always_ff @(posedge clk_i) begin
-        started <= start_o;
-        if (done_i) begin
-            lanes_done_o <= lanes_done_o + 1'b1;
-            kind <= (kind == last_kind) ? 2'd0 : kind + 1'b1;
-            if (kind == last_kind) begin
-                turn <= (turn == 2'd2) ? 2'd0 : turn + 1'b1;
-                parity <= !parity;
-                primes <= primes + 1'b1;
-                prime_o <= (prime_o == last_prime_i) ? {LOG2_PRIMES{1'b0}} : prime_o + 1'b1;
-            end
-        end
-        if (rst_i || begins_i) begin
-            kind <= 2'd0;
-            turn <= 2'd0;
-            parity <= 1'b0;
-            prime_o <= {LOG2_PRIMES{1'b0}};
-            primes <= {COUNT{1'b0}};
-            lanes_done_o <= {COUNT{1'b0}};
-        end
-        if (rst_i) started <= 1'b0;
+        started <= start_o && !rst_i;
     end
 endmodule
 `default_nettype wire

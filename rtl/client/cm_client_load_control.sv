@@ -13,10 +13,7 @@ module cm_client_load_control #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    // The command that is taken in this cycle.
-    input  wire                   begins_i,
-    input  wire [3:0]             code_i,
-    input  wire                   coefficients_i,
+    input  wire                   begins_i,       // A command is taken, and counts start at zero.
     // The command being executed.
     input  wire                   decrypts_i,
     input  wire                   publishes_i,
@@ -39,37 +36,32 @@ module cm_client_load_control #(
     input  wire                   streaming_i,    // A stream reads the pair stream_index_i.
     input  wire [LOG2_N-2:0]      stream_index_i,
     output wire                   issue_o,
-    output reg  [LOG2_N-2:0]      index_o,
+    output wire [LOG2_N-2:0]      index_o,
     output wire                   busy_o,         // A load that has its set uses the loader.
-    output reg  [1:0]             kind_o,
+    output wire [1:0]             kind_o,
     output wire                   natural_o,      // The load is of a public half, whose pairs are neighbours.
-    output reg  [LOG2_PRIMES-1:0] prime_o,
-    output reg                    place_o,        // place of the noise under the secret key, by turns
+    output wire [LOG2_PRIMES-1:0] prime_o,
+    output wire                   place_o,        // place of the noise under the secret key, by turns
     output wire                   write_o,
     output wire [1:0]             set_o,
     output wire [LOG2_N-2:0]      write_index_o,
-    output reg  [7:0]             loads_done_o
+    output wire [7:0]             loads_done_o
 );
-    `include "cm_client_map.svh"
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
-    localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
-    localparam integer DRAIN_BITS = 6;
-    typedef enum logic [1:0] {
-        IDLE = 2'd0,
-        LOAD = 2'd1,
-        DRAIN = 2'd2 // until the last pair is written
-    } state_t;
-    state_t                state;
-    reg [DRAIN_BITS-1:0]   left;
-    reg [COUNT-1:0]        sets_done; // number of ciphertexts whose loads are all done
-    reg [COUNT-1:0]        primes;    // number of primes that are all loaded
-    reg [1:0]              turn;      // The set, by turns.
-    reg                    parity;    // parity of the prime
-    reg [COUNT-1:0]        pieces;    // number of pieces before this ciphertext's
+    wire             idle, running, ends, unused_last_kind, unused_last;
+    wire [1:0]       kind, turn;
+    wire [COUNT-1:0] primes, ciphertexts, pieces;
+    cm_client_item_counter #(.LOG2_PRIMES(LOG2_PRIMES)) u_items (
+        .clk_i(clk_i), .rst_i(rst_i || begins_i), .ends_i(ends),
+        .last_kind_i((public_key_i && !in_coefficients_i) ? LOAD_M : LOAD_U), .last_prime_i(last_prime_i),
+        .pieces_i(pieces_i), .kind_o(kind), .prime_o(prime_o), .turn_o(turn), .last_kind_o(unused_last_kind),
+        .last_o(unused_last), .items_done_o(loads_done_o), .primes_done_o(primes),
+        .ciphertexts_done_o(ciphertexts), .pieces_done_o(pieces)
+    );
+    assign kind_o = !symmetric_i ? kind : in_coefficients_i ? LOAD_A : LOAD_M;
     assign natural_o = kind_o == LOAD_A;
-    wire [1:0]             first_kind = symmetric_i ? (in_coefficients_i ? LOAD_A : LOAD_M) : LOAD_U;
-    wire                   last_kind = !(public_key_i && !in_coefficients_i) || kind_o == LOAD_M;
+    assign place_o = ciphertexts[0];
 
     // Streams that must be done before the set is free, and none of those left writes a set.
     wire [COUNT-1:0] two_primes = primes + primes;
@@ -86,16 +78,19 @@ module cm_client_load_control #(
     wire [LOG2_N:0]   reach = {2'b01, index_o}; // the pair's number in the upper half
     wire              small_there = reached(pieces_done_i, piece + 8'd1)
         || (sampling_i && pieces_done_i == piece && {groups_i, 3'd0} > reach);
-    wire              message_there = reached(fills_done_i, sets_done + 8'd1)
-        || (filling_i && fills_done_i == sets_done && filled_i > reach);
+    wire              message_there = reached(fills_done_i, ciphertexts + 8'd1)
+        || (filling_i && fills_done_i == ciphertexts && filled_i > reach);
     wire              source_there = enters_i || (natural_o ? uniform_valid_i
         : small_there && (kind_o != LOAD_M || publishes_i || message_there));
-    wire              enabled = !decrypts_i && begun_i != sets_done;
-    assign            issue_o = state == LOAD && (set_free || set_trails) && source_there;
-    assign            busy_o = (state == LOAD && set_free) || state == DRAIN;
+    assign            issue_o = running && (set_free || set_trails) && source_there;
+    assign            busy_o = !idle && (!running || set_free);
+    cm_client_pair_counter #(.BITS(PAIR_BITS), .CYCLES(LOADED)) u_pairs (
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(!decrypts_i && begun_i != ciphertexts), .issue_i(issue_o),
+        .may_end_i(1'b1), .idle_o(idle), .running_o(running), .index_o(index_o), .ends_o(ends)
+    );
 
     assign set_o = (public_key_i && in_coefficients_i) ? 2'd0
-        : public_key_i ? ((kind_o == LOAD_M) ? 2'd2 : {1'b0, parity ^ (kind_o == LOAD_E1)}) : turn;
+        : public_key_i ? ((kind_o == LOAD_M) ? 2'd2 : {1'b0, primes[0] ^ (kind_o == LOAD_E1)}) : turn;
 
     reg  [LOADED-1:0]    valid; // pairs under way, [0] a cycle behind its number
     wire [PAIR_BITS-1:0] entered_index, loaded_index;
@@ -109,55 +104,7 @@ module cm_client_load_control #(
     assign write_index_o = natural_o ? entered_index : loaded_index;
 
     always_ff @(posedge clk_i) begin
-        valid <= {valid[LOADED-2:0], issue_o};
-        case (state)
-            IDLE: begin
-                index_o <= {PAIR_BITS{1'b0}};
-                left <= LOADED[DRAIN_BITS-1:0];
-                if (enabled) state <= LOAD;
-            end
-            LOAD: if (issue_o) begin
-                index_o <= index_o + 1'b1;
-                if (index_o == LAST_PAIR) state <= DRAIN;
-            end
-            default: begin
-                left <= left - 1'b1;
-                if (left == {DRAIN_BITS{1'b0}}) begin
-                    state <= IDLE;
-                    loads_done_o <= loads_done_o + 1'b1;
-                    turn <= (turn == 2'd2) ? 2'd0 : turn + 1'b1;
-                    kind_o <= last_kind ? first_kind : kind_o + 1'b1;
-                    if (last_kind) begin
-                        primes <= primes + 1'b1;
-                        parity <= !parity;
-                        prime_o <= (prime_o == last_prime_i) ? {LOG2_PRIMES{1'b0}} : prime_o + 1'b1;
-                        if (prime_o == last_prime_i) begin
-                            sets_done <= sets_done + 1'b1;
-                            pieces <= pieces + pieces_i;
-                            place_o <= !place_o;
-                        end
-                    end
-                end
-            end
-        endcase
-        if (begins_i) begin
-            kind_o <= (code_i == COMMAND_PUBLISH) ? LOAD_M
-                : (code_i == COMMAND_SYMMETRIC) ? (coefficients_i ? LOAD_A : LOAD_M) : LOAD_U;
-        end
-        if (rst_i || begins_i) begin
-            turn <= 2'd0;
-            parity <= 1'b0;
-            place_o <= 1'b0;
-            prime_o <= {LOG2_PRIMES{1'b0}};
-            primes <= {COUNT{1'b0}};
-            pieces <= {COUNT{1'b0}};
-            sets_done <= {COUNT{1'b0}};
-            loads_done_o <= {COUNT{1'b0}};
-        end
-        if (rst_i) begin
-            state <= IDLE;
-            valid <= {LOADED{1'b0}};
-        end
+        valid <= rst_i ? {LOADED{1'b0}} : {valid[LOADED-2:0], issue_o};
     end
 endmodule
 `default_nettype wire

@@ -54,10 +54,10 @@ module cm_client_stream_control #(
     output wire                   running_o,      // It issues pairs.
     output wire                   uses_loader_o,  // The loader's pairs are for the stream.
     output wire                   issue_o,
-    output reg  [LOG2_N-2:0]      index_o,
+    output wire [LOG2_N-2:0]      index_o,
     output wire                   add_o,
-    output reg  [LOG2_PRIMES-1:0] prime_o,
-    output reg                    place_o,        // place of the noise under the secret key, by turns
+    output wire [LOG2_PRIMES-1:0] prime_o,
+    output wire                   place_o,        // place of the noise under the secret key, by turns
     output wire                   component_o,
     output wire                   multiplies_o,   // The item is a product in coefficient form, back to a set.
     // The item is a sum with what the loader gives, in coefficient form.
@@ -77,52 +77,46 @@ module cm_client_stream_control #(
     output wire                   last_item_o,    // The item is the last one of the ciphertext.
     output wire                   key_loaded_o,
     // Counts.
-    output reg  [7:0]             streams_done_o,
-    output reg  [7:0]             streamed_o,     // number of ciphertexts whose items are done
+    output wire [7:0]             streams_done_o,
+    output wire [7:0]             streamed_o,     // number of ciphertexts whose items are done
     output reg  [7:0]             finished_o      // number of ciphertexts, or keys
 );
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
-    localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
-    localparam integer DRAIN_BITS = 6;
     localparam integer STREAMED = PRODUCED + ADD, LEFT = LOADED + ADD;
     localparam integer TAKEN_OFF = 2 + ADD; // What decryption takes off is no product.
-    typedef enum logic [1:0] {
-        IDLE = 2'd0,
-        STREAM = 2'd1,
-        DRAIN = 2'd2 // until the last pair is written
-    } state_t;
     typedef enum logic [1:0] {
         SINK_FRAME = 2'd0,
         SINK_SET = 2'd1,
         SINK_KEY = 2'd2
     } sink_t;
-    state_t              state;
-    reg [DRAIN_BITS-1:0] left;
-    reg                  seed_sent;
-    reg [1:0]            kind;
-    reg [1:0]            turn;   // The set, by turns.
-    reg                  parity; // parity of the prime
-    reg [COUNT-1:0]      primes; // number of primes whose items are done
-    reg [COUNT-1:0]      pieces; // number of pieces before this ciphertext
-    wire [COUNT-1:0]     two_primes = primes + primes;
-    wire [1:0]           last_kind = decrypts_i ? 2'd1
-        : in_coefficients_i ? (public_key_i ? 2'd3 : 2'd1) : (public_key_i ? 2'd1 : 2'd0);
-    assign running_o = state == STREAM;
+    reg              seed_sent;
+    wire             idle, may_start, ends, unused_last_kind;
+    wire [1:0]       kind, turn;
+    wire [COUNT-1:0] primes, pieces;
+    cm_client_item_counter #(.LOG2_PRIMES(LOG2_PRIMES)) u_items (
+        .clk_i(clk_i), .rst_i(rst_i || begins_i), .ends_i(ends),
+        .last_kind_i({public_key_i && in_coefficients_i, decrypts_i || in_coefficients_i || public_key_i}),
+        .last_prime_i(last_prime_i), .pieces_i(pieces_i), .kind_o(kind), .prime_o(prime_o), .turn_o(turn),
+        .last_kind_o(unused_last_kind), .last_o(last_item_o), .items_done_o(streams_done_o),
+        .primes_done_o(primes), .ciphertexts_done_o(streamed_o), .pieces_done_o(pieces)
+    );
+    assign place_o = streamed_o[0];
+    wire [COUNT-1:0] two_primes = primes + primes;
 
     assign multiplies_o = in_coefficients_i && !kind[0];
     assign leaves_o = in_coefficients_i && kind[0];
     assign component_o = public_key_i && (in_coefficients_i ? !kind[1] : !kind[0]);
     assign takes_off_o = decrypts_i && kind[0];
-    assign uses_loader_o = leaves_o && state != IDLE;
+    assign uses_loader_o = leaves_o && !idle;
     sink_t sink;
     assign sink = loads_key_i ? SINK_KEY : (multiplies_o || decrypts_i) ? SINK_SET : SINK_FRAME;
     wire [1:0] coefficient_set = component_o ? 2'd1 : 2'd2;
     // A stream that waits for a set to be drained leaves it to the other port.
     wire [1:0] not_drained = (drain_set_i == 2'd0) ? 2'd1 : 2'd0;
     assign a_set_o = (decrypts_i && !running_o) ? not_drained : !public_key_i ? turn
-        : !in_coefficients_i ? {1'b0, parity} : leaves_o ? coefficient_set : 2'd0;
-    assign b_set_o = !public_key_i ? turn : component_o ? {1'b0, !parity} : 2'd2;
+        : !in_coefficients_i ? {1'b0, primes[0]} : leaves_o ? coefficient_set : 2'd0;
+    assign b_set_o = !public_key_i ? turn : component_o ? {1'b0, !primes[0]} : 2'd2;
     assign to_set_o = public_key_i ? coefficient_set : turn;
 
     wire there = decrypts_i ? read_known_i && (takes_off_o || reached(drains_done_i + 8'd2, primes))
@@ -142,14 +136,17 @@ module cm_client_stream_control #(
     assign issue_o = running_o && (sink != SINK_FRAME || room_i)
         && (!needs_uniform_o || uniform_valid_i) && (!from_read_o || read_valid_i);
     assign reserves_o = issue_o && sink == SINK_FRAME;
-    wire   may_start = begun_i != streamed_o && there && addend_there && loader_there
+    assign may_start = begun_i != streamed_o && there && addend_there && loader_there
         && (!encrypts_i || opened_o)
         && (sink != SINK_FRAME || (frame_ready_i && !(symmetric_i && !seed_sent)));
-    wire   ends = state == DRAIN && left == {DRAIN_BITS{1'b0}} && (sink != SINK_FRAME || frame_ready_i);
-    assign last_item_o = kind == last_kind && prime_o == last_prime_i;
+    cm_client_pair_counter #(.BITS(PAIR_BITS), .CYCLES(LEFT)) u_pairs (
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(may_start), .issue_i(issue_o),
+        .may_end_i(sink != SINK_FRAME || frame_ready_i), .idle_o(idle), .running_o(running_o),
+        .index_o(index_o), .ends_o(ends)
+    );
     wire   last_ends = ends && last_item_o;
-    assign seed_start_o = opened_o && symmetric_i && !seed_sent && frame_ready_i && state == IDLE;
-    assign frame_start_o = seed_start_o || (state == IDLE && may_start && sink == SINK_FRAME);
+    assign seed_start_o = opened_o && symmetric_i && !seed_sent && frame_ready_i && idle;
+    assign frame_start_o = seed_start_o || (idle && may_start && sink == SINK_FRAME);
     assign key_loaded_o = last_ends && loads_key_i;
 
     reg [LEFT-1:0] valid; // pairs under way, [0] a cycle behind its number
@@ -168,53 +165,12 @@ module cm_client_stream_control #(
         end
         if (seed_start_o) seed_sent <= 1'b1;
         if (decrypts_i ? result_ends_i : last_ends) finished_o <= finished_o + 1'b1;
-        case (state)
-            IDLE: begin
-                index_o <= {PAIR_BITS{1'b0}};
-                left <= LEFT[DRAIN_BITS-1:0];
-                if (may_start) state <= STREAM;
-            end
-            STREAM: if (issue_o) begin
-                index_o <= index_o + 1'b1;
-                if (index_o == LAST_PAIR) state <= DRAIN;
-            end
-            default: begin
-                if (left != {DRAIN_BITS{1'b0}}) left <= left - 1'b1;
-                if (ends) begin
-                    state <= IDLE;
-                    streams_done_o <= streams_done_o + 1'b1;
-                    kind <= (kind == last_kind) ? 2'd0 : kind + 1'b1;
-                    if (kind == last_kind) begin
-                        turn <= (turn == 2'd2) ? 2'd0 : turn + 1'b1;
-                        parity <= !parity;
-                        primes <= primes + 1'b1;
-                        prime_o <= prime_o + 1'b1;
-                        if (prime_o == last_prime_i) begin
-                            prime_o <= {LOG2_PRIMES{1'b0}};
-                            streamed_o <= streamed_o + 1'b1;
-                            pieces <= pieces + pieces_i;
-                            place_o <= !place_o;
-                            opened_o <= 1'b0;
-                            seed_sent <= 1'b0;
-                        end
-                    end
-                end
-            end
-        endcase
-        if (rst_i || begins_i) begin
-            kind <= 2'd0;
-            turn <= 2'd0;
-            parity <= 1'b0;
-            prime_o <= {LOG2_PRIMES{1'b0}};
-            primes <= {COUNT{1'b0}};
-            pieces <= {COUNT{1'b0}};
-            place_o <= 1'b0;
-            streams_done_o <= {COUNT{1'b0}};
-            streamed_o <= {COUNT{1'b0}};
-            finished_o <= {COUNT{1'b0}};
+        if (last_ends) begin
+            opened_o <= 1'b0;
+            seed_sent <= 1'b0;
         end
+        if (rst_i || begins_i) finished_o <= {COUNT{1'b0}};
         if (rst_i) begin
-            state <= IDLE;
             valid <= {LEFT{1'b0}};
             opened_o <= 1'b0;
             seed_sent <= 1'b0;

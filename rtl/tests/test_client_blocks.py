@@ -356,6 +356,70 @@ def test_products(silicon):
     simulate("cm_client_products", {"WIDTH": 27, "SILICON": silicon}, ["gives_products_to_one_user"], seed=7)
 
 
+# ---- counters of the machines ----
+
+
+@cocotb.test()
+async def counts_items(dut):
+    rng = random.Random(settings()["seed"])
+    for last_kind, last_prime, pieces in ((0, 0, 1), (0, 2, 0), (1, 3, 3), (2, 1, 3), (3, 2, 1)):
+        await reset(dut, ends_i=0, last_kind_i=last_kind, last_prime_i=last_prime, pieces_i=pieces)
+        items = 0
+        of_a_prime, of_a_ciphertext = last_kind + 1, (last_kind + 1) * (last_prime + 1)
+        while items < 300 * of_a_ciphertext:  # Counts wrap.
+            dut.ends_i.value = ends = rng.getrandbits(1)
+            await ReadOnly()
+            primes, kind = divmod(items, of_a_prime)
+            ciphertexts, place = divmod(items, of_a_ciphertext)
+            wanted = {"kind": kind, "prime": primes % (last_prime + 1), "turn": primes % 3}
+            wanted |= {"last_kind": kind == last_kind, "last": place == of_a_ciphertext - 1}
+            wanted |= {"items_done": items % 256, "primes_done": primes % 256}
+            wanted |= {"ciphertexts_done": ciphertexts % 256, "pieces_done": pieces * ciphertexts % 256}
+            assert {name: int(getattr(dut, f"{name}_o").value) for name in wanted} == wanted, items
+            await cycles(dut)
+            items += ends
+
+
+def test_item_counter():
+    simulate("cm_client_item_counter", {"LOG2_PRIMES": 2}, ["counts_items"], seed=10)
+
+
+@cocotb.test()
+async def counts_pairs(dut):
+    rng = random.Random(settings()["seed"])
+    pairs, after = 1 << settings()["BITS"], settings()["CYCLES"]
+    await reset(dut, start_i=0, issue_i=0, may_end_i=0)
+    state, index, left = "idle", 0, 0
+    met = set()
+    for _ in range(60 * (pairs + after)):
+        start, wants, may_end = (rng.random() < chance for chance in (0.3, 0.7, 0.2))
+        dut.start_i.value, dut.may_end_i.value = start, may_end
+        dut.issue_i.value = issue = wants and state == "running"
+        await ReadOnly()
+        ends = state == "drains" and left == 0 and may_end
+        assert (int(dut.idle_o.value), int(dut.running_o.value)) == (state == "idle", state == "running")
+        assert int(dut.ends_o.value) == ends
+        if state == "running":
+            assert int(dut.index_o.value) == index
+        met.add((state, ends, may_end))
+        await cycles(dut)
+        if state == "idle" and start:
+            state, index, left = "running", 0, after
+        elif issue:
+            index += 1
+            state = "drains" if index == pairs else state
+        elif ends:
+            state = "idle"
+        elif state == "drains":
+            left = max(0, left - 1)
+    assert {("drains", True, True), ("drains", False, False), ("drains", False, True)} <= met
+
+
+@pytest.mark.parametrize("after", [1, 22])
+def test_pair_counter(after):
+    simulate("cm_client_pair_counter", {"BITS": 4, "CYCLES": after}, ["counts_pairs"], seed=11)
+
+
 # ---- the lanes: a smaller shape than any ciphertext's ----
 
 

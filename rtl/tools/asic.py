@@ -128,7 +128,7 @@ class Target:
 
 
 def open_library(wire_load: str = "1k") -> Target:
-    """IHP SG13G2 in the folder that CIPHERMOTE_PDK names. ToolError if it is not there.
+    """IHP SG13G2 in the folder that CIPHERMOTE_PDK names. Raises ToolError if it is not there.
 
     wire_load: the library's own default, or another one of it. bit_area: that of cm_ram with 64 words of 32
     bits, synthesised.
@@ -304,7 +304,7 @@ def synthesise(
     includes: Sequence[str] = INCLUDES,
     recipe: Recipe = Recipe(),
 ) -> Mapped:
-    """Map a design, or find it mapped already. ToolError if a tool refuses.
+    """Map a design, or find it mapped already. Raises ToolError if a tool refuses.
 
     apart: modules that keep their borders: each is mapped once, and counted. Everything else is flattened.
     """
@@ -502,7 +502,7 @@ def simulate(
     parameters: Mapping[str, int] | None = None,
 ) -> str:
     """What a test bench of the design's ports prints over the mapped netlist, with the delays of its cells,
-    under Icarus Verilog. ToolError if it fails. For small designs: gates.simulate() is much faster.
+    under Icarus Verilog. Raises ToolError if it fails. For small designs: gates.simulate() is much faster.
 
     It dumps what is to be measured: `$dumpvars(1, <the design's instance>)`, and `$dumpoff` at the end.
     parameters: the test bench's.

@@ -31,7 +31,7 @@ def _prepared(top: str, parameters: Mapping[str, int]) -> list[str]:
 
 
 def _registers(module: Mapping[str, Any]) -> dict[str, int]:
-    """Bits of the registers, by name. ToolError if one has no name."""
+    """Bits of the registers, by name. Raises ToolError if one has no name."""
     outputs = {
         bit
         for cell in module["cells"].values()
@@ -53,7 +53,7 @@ def prove(
     top: str, cycles: int, parameters: Mapping[str, int], kept: Mapping[str, int | None], directory: Path
 ) -> None:
     """cycles: behind the reset. kept: what registers hold then if not 0; None: anything, for it is no secret.
-    ToolError if a register is not cleared, or if it would be without a reset.
+    Raises ToolError if a register is not cleared, or if it would be without a reset.
     """
     directory.mkdir(parents=True, exist_ok=True)
     prepared = [*_prepared(top, parameters), f"write_json {directory}/{top}.json"]

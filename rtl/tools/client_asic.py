@@ -74,7 +74,7 @@ def met_clock_ns(found: asic.Mapped) -> float:
 
 
 def simulate(found: asic.Mapped, clock_ns: float) -> tuple[power.Activity, int]:
-    """The activity of an encryption, and its cycles. ToolError if the netlist gives other frames."""
+    """The activity of an encryption, and its cycles. Raises ToolError if the netlist gives other frames."""
     outcome, frames = encryption()
     window = (outcome.taken[-1], outcome.last_words[-1] + 1)
     inputs = outcome.inputs[: window[1]]

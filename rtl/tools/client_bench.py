@@ -59,7 +59,7 @@ def ckks_cases() -> list[dict[str, Any]]:
 
 
 def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cases from the C library. ToolError with the reason if it refuses one."""
+    """Cases from the C library. Raises ToolError with the reason if it refuses one."""
     command = [library_python(), ROOT / "rtl/tools" / script, json.dumps(wanted)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
@@ -112,7 +112,7 @@ def halves(message: list[int]) -> list[int]:
 
 
 def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
-    """Latency and pace, in cycles. ToolError if a byte or a value is wrong."""
+    """Latency and pace, in cycles. Raises ToolError if a byte or a value is wrong."""
     outcome = run(shape, case, command)
     right = (
         outcome.results == (case["results"] if "results" in case else [halves(m) for m in case["messages"]])
@@ -153,7 +153,7 @@ def soc_times() -> dict[str, int]:
     """Cycles of an encryption, and of the decryption of a ciphertext in full, by firmware on a RISC-V core,
     through the engine and in software.
 
-    The first one through the engine also loads tables and key. ToolError if a byte differs.
+    The first one through the engine also loads tables and key. Raises ToolError if a byte differs.
     """
     field = soc.field("bench", set=SET, t=T, ciphertexts=2, seed=1)
     engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))

@@ -56,7 +56,7 @@ def options() -> argparse.Namespace:
 
 
 def case_of(chosen: argparse.Namespace) -> dict[str, Any]:
-    """What the C library makes of the values. ToolError with its reason if it refuses them."""
+    """What the C library makes of the values. Raises ToolError with its reason if it refuses them."""
     wanted = {"set": chosen.set, "messages": [chosen.values], "public": chosen.public}
     if chosen.shake256:
         wanted["xof"] = client_bench.SHAKE256
@@ -68,7 +68,8 @@ def case_of(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def shape_of(case: dict[str, Any]) -> Shape:
-    """A small engine for the case's set, or one like that of the benches. ToolError if none serves it."""
+    """A small engine for the case's set, or one like that of the benches. Raises ToolError if none serves
+    it."""
     log2_n, primes = case["log2_n"], max(2, len(case["primes"]))
     if not 10 <= log2_n <= 13 or primes > 7:
         raise ToolError(

@@ -58,7 +58,7 @@ class _Writer:
         self.gated = {instance.nets["GCLK"]: i for i, instance in enumerate(kinds["clock gate"])}
 
     def clock_of(self, net: Net) -> int:
-        """-1: the root. ValueError if it is neither that nor gated from it."""
+        """-1: the root. Raises ValueError if it is neither that nor gated from it."""
         if net == self.root:
             return -1
         if net not in self.gated:

@@ -409,7 +409,7 @@ def _wire_loads(top: Group, pf: float) -> dict[str, WireLoad]:
 
 @cache
 def read(path: Path) -> Library:
-    """A library. LibertyError if the file is not one."""
+    """A library. Raises LibertyError if the file is not one."""
     top = parse(path.read_text(encoding="utf-8"))
     if top.name != "library":
         raise LibertyError(f"{path}: no Liberty library.")

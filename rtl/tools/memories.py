@@ -43,7 +43,7 @@ class Macro:
 
 
 def macro(path: Path) -> Macro:
-    """The macro of a Liberty file. LibertyError if its name does not say its shape."""
+    """The macro of a Liberty file. Raises LibertyError if its name does not say its shape."""
     (cell,) = liberty.read(path).cells.values()
     found = re.search(r"_([12])P_(\d+)x(\d+)_", cell.name)
     if not found:

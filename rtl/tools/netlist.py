@@ -81,7 +81,8 @@ class Netlist:
 
     @cached_property
     def order(self) -> list[Instance]:
-        """Cells, each after those that drive its combinational arcs. ValueError if they form a loop."""
+        """Cells, each after those that drive its combinational arcs. Raises ValueError if they form a
+        loop."""
         waits: dict[int, int] = {}
         users: dict[Net, list[Instance]] = defaultdict(list)
         for instance in self.instances:
@@ -109,7 +110,7 @@ def _combinational(cell: Cell) -> set[str]:
 
 
 def read(path: Path, top: str, cells: Mapping[str, Cell], wire_load: WireLoad) -> Netlist:
-    """What Yosys wrote with write_json. KeyError if it has a cell that the library lacks."""
+    """What Yosys wrote with write_json. Raises KeyError if it has a cell that the library lacks."""
     module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
     ports = {way: {} for way in ("input", "output")}
     for name, port in module["ports"].items():

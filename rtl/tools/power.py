@@ -80,8 +80,7 @@ def _header(lines: TextIO) -> tuple[float, dict[Net, str]]:
 def read_vcd(path: Path, watched: Iterable[tuple[Net, ...]] = (), ns: float | None = None) -> Activity:
     """Toggles of the wires n<number> from the first time in a dump to the last: those of simulation_model().
 
-    ns: only so long.
-    watched: see Activity.states. ValueError if the dump has none of these wires.
+    ns: only so long. watched: see Activity.states. Raises ValueError if the dump has none of these wires.
     """
     with path.open(encoding="ascii") as lines:
         unit, codes = _header(lines)

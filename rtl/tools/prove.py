@@ -161,7 +161,7 @@ PROOFS = {
 
 
 def prove(name: str) -> float:
-    """Seconds that the proof took. ToolError if it fails."""
+    """Seconds that the proof took. Raises ToolError if it fails."""
     proof = PROOFS[name]
     directory = BUILD / "formal" / name
     shutil.rmtree(directory, ignore_errors=True)

@@ -208,8 +208,8 @@ def simulate(of: Field, chip: Chip) -> Outcome:
 
 
 def run_program(of: Field, program: Path, chip: Chip, record: Path | None = None) -> Outcome:
-    """A program on this chip. ToolError if it is not over in time, or the core traps. record: takes the
-    core's ports, as rtl/harness/soc.cpp says."""
+    """A program on this chip. Raises ToolError if it is not over in time, or the core traps. record: takes
+    the core's ports, as rtl/harness/soc.cpp says."""
     frames = frames_file(of, chip)
     inputs = (program, of.directory / "samples", of.directory / "entropy")
     command = [build(chip), *inputs, frames, str(MOST_CYCLES), *([record] if record else [])]

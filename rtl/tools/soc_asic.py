@@ -103,7 +103,7 @@ def encryption(record: Path) -> tuple[int, int]:
 
 
 def simulate(found: asic.Mapped, record: Path, window: tuple[int, int]) -> power.Activity:
-    """The activity of the window. ToolError if the netlist asks memory for something else."""
+    """The activity of the window. Raises ToolError if the netlist asks memory for something else."""
     inputs = (cycle.inputs for cycle in islice(recorded(record), window[1]))
     outputs, activity = gates.simulate(
         found.cells, found.directory, inputs, window, found.clock_ns, clock="clk"

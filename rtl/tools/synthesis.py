@@ -77,7 +77,7 @@ def sources_of(top: str) -> tuple[list[Path], list[str]]:
 def synthesise(
     top: str, name: str, target: str, parameters: Mapping[str, int]
 ) -> tuple[dict[str, int], Path]:
-    """Cells by type, and the netlist. ToolError if Yosys refuses."""
+    """Cells by type, and the netlist. Raises ToolError if Yosys refuses."""
     directory = BUILD / "synthesis"
     stem = directory / f"{top}-{name}-{target}"
     flat = parameters["LOG2_UNITS"] <= LARGEST_FLATTENED

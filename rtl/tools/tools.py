@@ -30,7 +30,7 @@ class ToolError(Exception):
 
 
 def library_python() -> Path:
-    """The Python of .venv, where the C library is. ToolError if it is not there."""
+    """The Python of .venv, where the C library is. Raises ToolError if it is not there."""
     python = ROOT / ".venv/bin/python"
     if not python.exists():
         raise ToolError("There is no .venv with the C library: run tools/setup.sh rtl.")
@@ -78,7 +78,8 @@ def run(
     timeout: float = 3600,
     path: Iterable[Path] = (),
 ) -> str:
-    """Run a tool, keep what it says in log, and return that. ToolError if it fails. path: first on PATH."""
+    """Run a tool, keep what it says in log, and return that. Raises ToolError if it fails. path: first on
+    PATH."""
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = environment()
     try:

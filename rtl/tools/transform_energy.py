@@ -72,8 +72,8 @@ def _result(parameters: Mapping[str, int], outputs: list[dict[str, int]]) -> lis
 def simulate(
     mapped: asic.Mapped, parameters: Mapping[str, int], job_cycles: int, seed: int
 ) -> tuple[power.Activity, int]:
-    """The activity of a transform from its start to its end, and its cycles, at most job_cycles. ToolError if
-    it computed something else.
+    """The activity of a transform from its start to its end, and its cycles, at most job_cycles. Raises
+    ToolError if it computed something else.
     """
     rng = random.Random(seed)
     ring = Ring(random_prime(rng, parameters["LOG2_N"], parameters["WIDTH"]), parameters["LOG2_N"])

@@ -69,7 +69,7 @@ def verilate(
 
 
 def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
-    """What the harness of an engine or an accelerator measures. ToolError if a result is wrong.
+    """What the harness of an engine or an accelerator measures. Raises ToolError if a result is wrong.
 
     engine: cycles of a forward and an inverse transform, a product, a double product and a pair of products
     (0: not offered), from the first read of the banks to the last write. accelerator: cycles that tables take

@@ -185,7 +185,8 @@ class Zero:
 
 
 def times(shape: Shape, seed: int = 1) -> dict[str, int]:
-    """Cycles of both jobs on random inputs, at primes of all the bits. ToolError if a residue is wrong."""
+    """Cycles of both jobs on random inputs, at primes of all the bits. Raises ToolError if a residue is
+    wrong."""
     rng = random.Random(seed)
     hardware = Zero(shape)
     n, expected = shape.n, []
