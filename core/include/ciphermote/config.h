@@ -441,7 +441,8 @@
  * linker reports a missing function, with the application's options in its name, such as
  *     undefined reference to `cm_device_init__small_0__max_log2_n_14__store_noise_1__...'
  * `nm` shows the library's. Give both the same options. Files that call none of these functions are not
- * checked: compile all files of a program with the same options.
+ * checked: compile all files of a program with the same options. (One symbol that every file refers to would
+ * check them too, but linkers drop unused references with --gc-sections, which firmware is linked with.)
  */
 
 /* On ARM the ABI decides the size of enums, and so of structs. */
