@@ -41,7 +41,7 @@ WHOLE_WINDOW = 2**16 - 1
 
 
 def byte_rows() -> Iterator[Row]:
-    """What one packet takes, header, tag and all: the bytes of a real one."""
+    """Return the bytes of a real packet, with header and tag."""
     for name, count in SIZES:
         compact = compact_set(name)
         keys, enrolment = CompactKeys.generate(compact).enroll(1)

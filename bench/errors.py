@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How often decrypted values are off by more than is stated, and by more than half of it.
+"""Measure how often decrypted values are off by more than the stated error, and by more than half of it.
 
 `make bench-errors` writes bench/results/errors.json. Each kind of computation has 500 fresh keys; under each,
 readings are encrypted with the secret key and with the public key, computed on and decrypted. Each slot, or

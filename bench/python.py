@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python adds to the native calls under it: a ciphertext loaded, encrypted, computed on and decrypted.
+"""Measure Python's overhead over the native calls: to load, encrypt, compute on and decrypt a ciphertext.
 
 `make bench-python` writes bench/results/python.json. Each row compares what a user calls with the native call
 that does the work, in turns in one process; a figure is the median of the turns' ratios, or of their

@@ -45,7 +45,7 @@ class Row:
 
 
 def timed(rows: Iterable[Row]) -> list[Row]:
-    """The same rows, as measured by the clock or drawn at random."""
+    """Mark rows as timed: measured by the clock or drawn at random."""
     return [replace(row, timed=True) for row in rows]
 
 

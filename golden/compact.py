@@ -37,7 +37,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Window:
-    """What all packets of a window's attempt share."""
+    """The fields that all packets of a window's attempt share."""
 
     epoch: int
     device: int
@@ -111,7 +111,7 @@ def products(ring: Ring, lane_key: bytes, window: Window, s: golden.Residues) ->
 def coefficients(
     ring: Ring, keys: bytes, window: Window, s: golden.Residues, values: dict[int, int]
 ) -> dict[int, int]:
-    """What is sent of c0 at the positions of values."""
+    """Return the part of c0 that is sent at the positions of values."""
     q, t = ring.modulus, ring.plain_modulus
     minus = products(ring, keys[:32], window, s)
     noise = golden.noise(block(keys[32:64], window.position, 32), 0, ring.n)

@@ -590,7 +590,7 @@ def decoded_float(x: int, log2_scale: int, precision: int) -> int:
 
 
 def decoded_integer(x: int, exponent: int, log2_scale: int, precision: int) -> int:
-    """x 2^-g / 2^log2_scale in multiples of 2^exponent. ValueRangeError if that is 2^31 or more."""
+    """x 2^-g / 2^log2_scale in multiples of 2^exponent. Raises ValueRangeError if that is 2^31 or more."""
     number = shifted(x, -Precision(precision).guard - log2_scale - exponent)
     if abs(number) >= 1 << 31:
         raise ValueRangeError
@@ -686,7 +686,7 @@ class Ciphertext:
 
     @property
     def scale(self) -> float:
-        """As SEAL has it."""
+        """Scale as SEAL does."""
         return 1.0 if self.plain_modulus else 2.0**self.log2_scale
 
 

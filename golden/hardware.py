@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hardware must compute, in plain integers: definitions, with nothing of the RTL's structure."""
+"""The hardware's results by definition, in plain integers, with nothing of the RTL's structure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ class NoiseError(Exception):
 
 
 def read(text: str) -> list[list[int]]:
-    """The periods of each gathering. NoiseError if there are too few, or a watchdog did not time out."""
+    """The periods of each gathering. Raises NoiseError if there are too few, or a watchdog did not time
+    out."""
     found = [[int(word) for word in match[1].split()] for match in GATHERING.finditer(text.replace("\r", ""))]
     if sum(len(periods) - 1 for periods in found) < LEAST_SAMPLES:
         raise NoiseError(

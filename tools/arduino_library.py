@@ -74,7 +74,7 @@ def _manifest(folder: Path) -> Iterator[str]:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """LibraryError unless everything there was written by this tool."""
+    """Raises LibraryError unless everything there was written by this tool."""
     if not folder.is_dir():
         raise LibraryError(f"{folder} is not a folder: name one for the library alone.")
     for name in _foreign(folder):
@@ -95,7 +95,7 @@ def _foreign(folder: Path) -> Iterator[str]:
 
 
 def assemble(folder: Path) -> Path:
-    """Write the library's folder anew, and return it. LibraryError, with nothing changed, if it holds
+    """Write the library's folder anew, and return it. Raises LibraryError, with nothing changed, if it holds
     anything else."""
     folder = folder.resolve()
     old = folder.exists()

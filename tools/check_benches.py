@@ -56,7 +56,7 @@ class Figure:
     more_is_better: bool
 
     def is_worse_than(self, old: Figure, factor: float = 1.0) -> bool:
-        """By more than a factor of at least 1."""
+        """Whether the figure is worse than an old one by more than a factor of at least 1."""
         if self.more_is_better:
             return self.value * factor < old.value
         return self.value > old.value * factor

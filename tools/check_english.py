@@ -3,13 +3,16 @@
 """Refuse docstrings and comments that only complete the name above them, such as "Of one database.".
 
 Editors and search results show a docstring without its name, so its first sentence stands by itself. The
-openings of docstrings and comments in Python, C, C++, assembly and SystemVerilog are checked.
+openings of docstrings and comments in Python, C, C++, assembly and SystemVerilog are checked. In Python's
+docstrings of modules, classes and functions, more openings are refused, such as "What it sends.", and so are
+sentences without a verb about errors, such as "FrameError if it is damaged.".
 
 tools/check_english.py [FILE ...]      (default: all files that git knows)
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -26,17 +29,43 @@ OPENINGS = {
     **dict.fromkeys((".sv", ".svh"), _HARDWARE),
 }
 """How a fragment begins, by the end of a file's name."""
+_CLAUSE = re.compile(
+    r"(As|That|Which|Whose|Where|What|How|Until|Unless|Through|Under|Over|By|With|Without|Also|Then|To|In|At|None"
+    r"|All of it|The same|Those)\b"
+)
+_ERROR = re.compile(
+    r"(?:^|[.!?]\s+)(?:(?:[A-Z][a-z]+)+Error|Refusal)(?=[.,;]|\s(?:if|unless|for|where|when|as)\b)"
+)
 
 
 def faults(path: Path) -> Iterator[str]:
-    """A sentence for each fragment."""
+    """Yield a sentence for each fragment."""
     mark = "#" if path.suffix == ".py" else "//"
-    before = ""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    before, text = "", path.read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
         goes_on = line.lstrip().startswith(mark) and before.lstrip().startswith(mark)
         if OPENINGS[path.suffix].search(line) and not goes_on:
             yield f"{path}:{number}: a fragment: begin with what it is, as a sentence that stands by itself."
         before = line
+    if path.suffix == ".py":
+        yield from (f"{path}:{number}: {fault}" for number, fault in _docstring_faults(ast.parse(text)))
+
+
+def _docstring_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        docstring = ast.get_docstring(node)
+        if docstring is None:
+            continue
+        line = node.body[0].lineno
+        if _CLAUSE.match(docstring) and not getattr(node, "name", "").startswith("test_"):
+            yield line, "a fragment: begin with a verb or a noun, as a sentence that stands by itself."
+        if _ERROR.search(" ".join(docstring.split())):
+            yield (
+                line,
+                "a fragment about an error: write when it is raised, such as 'Raises FrameError if ...'.",
+            )
 
 
 def main() -> int:

@@ -107,7 +107,7 @@ def faults(core: Path) -> Iterator[str]:
 
 
 def host_faults(host: Path) -> Iterator[str]:
-    """The same for the hosted library."""
+    """Return the faults of the hosted library."""
     for path in sorted((host / "src").rglob("*.cpp")) + sorted((host / "src").rglob("*.h")):
         name = path.relative_to(host / "src")
         room = name.parts[0]

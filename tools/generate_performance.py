@@ -217,7 +217,7 @@ def milliseconds(cycles: int) -> float:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """In Markdown; columns from number `left` on are right-aligned."""
+    """Write a Markdown table; columns from number `left` on are right-aligned."""
     rule = ["---" if column < left else "---:" for column in range(len(header))]
     return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
 
@@ -259,7 +259,7 @@ def user_table(m4: Results) -> list[str]:
 
 
 def precision_table(m4: Results) -> list[str]:
-    """What remains of a value, by scale and key."""
+    """Write the table of digits that remain of a value, by scale and key."""
     rows = []
     for name in [name for name in m4.rows if name.startswith("precision.symmetric.")]:
         _, _, precision, scale, _ = name.split(".")
@@ -282,7 +282,7 @@ def avr_transform_table(avr: Results) -> list[str]:
 
 
 def comparison_table(m4: Results) -> list[str]:
-    """With a sentence in front, which says the ratios' ranges."""
+    """Write the comparison, after a sentence with the ratios' ranges."""
     header = (
         *("SEAL-Embedded", "key", "cycles, modelled", "cycles, quoted", "RAM: arena, measured"),
         *("RAM, quoted", "compared with", "cycles ratio", "RAM ratio"),
@@ -414,7 +414,7 @@ def degree_table(m4: Results) -> list[str]:
 
 
 def change(of: int, base: int) -> str:
-    """With a sign; empty if there is no change."""
+    """Write a change with its sign; empty if there is no change."""
     return f"{of - base:+,}".replace("-", "−") if of != base else ""
 
 
@@ -598,7 +598,7 @@ def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
     seconds = (avr[f"{prefix}.cycles"] + avr[f"{prefix}.uart_wait_cycles"]) / 16e6
 
     def on_m4(preset: str) -> list[str]:
-        """What a user gets who follows the README."""
+        """Return the figures of the README's sensor."""
         figures = ("cycles", "ram_bytes", "flash_bytes")
         cycles, ram, flash = (m4[f"user.{preset}.symmetric.{figure}"] for figure in figures)
         sent = m4.params(f"user.{preset}.symmetric.cycles")["emitted_bytes"]
@@ -790,8 +790,8 @@ def evaluator_setting() -> list[str]:
 
 
 def svg(figure: Figure) -> str:
-    """The same text for the same figure, whenever and wherever it is written: Matplotlib names clip paths
-    by a hash of numbers whose last bits depend on the processor, so they are counted instead."""
+    """Write a figure as SVG, with the same text on every machine: Matplotlib names clip paths by a hash of
+    numbers whose last bits depend on the processor, so they are counted instead."""
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(figure)

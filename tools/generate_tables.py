@@ -211,7 +211,7 @@ def reversed_bits(x: int, bits: int) -> int:
 
 
 def slot_positions(log2_n: int, *, complex_slots: bool) -> list[int]:
-    """Where slot j = 0 .. n/2 - 1 goes (docs/encoding.md, Order)."""
+    """Return the position of each slot j = 0 .. n/2 - 1 (docs/encoding.md, Order)."""
     positions, n = [], 1 << log2_n
     for j in range(n // 2):
         power = pow(3, j, 2 * n)

@@ -25,7 +25,8 @@ class StepFailed(Exception):
 
 
 def run(command: Sequence[str | Path], **environment: str) -> str:
-    """What the command printed. Raises StepFailed with it when the command fails or lasts too long."""
+    """Run a command, and return its output. Raises StepFailed with the output if the command fails or lasts
+    too long."""
     words = [str(part) for part in command]
     try:
         done = subprocess.run(

@@ -344,7 +344,7 @@ class Builder:
         (OUTPUT / "objects").mkdir(parents=True, exist_ok=True)
 
     def object_of(self, source: Source, combination: Combination) -> Path:
-        """Where compile puts the object."""
+        """Return the path of compile's object."""
         key = repr((COMPILE, self.extra, source.flags(combination), source.path.name, source.digest))
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         return OUTPUT / "objects" / f"{source.path.stem}-{name}.o"

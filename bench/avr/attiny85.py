@@ -31,7 +31,7 @@ KEY_ID = 0x74696E79
 
 @dataclass(frozen=True)
 class Build:
-    """What the image is compiled for: macros of ports/attiny85/main.c."""
+    """A build of the image: macros of ports/attiny85/main.c."""
 
     set_name: str = "a10"
     values: int = 16
@@ -166,7 +166,8 @@ class Node:
         return self.packets()
 
     def packets(self) -> list[bytes]:
-        """Those sent whole since the last call; MachineError with its status if the node has stopped."""
+        """Return the packets sent since the last call; raises MachineError with its status if the node has
+        stopped."""
         found = []
         for packet in split_packets(self.machine.text[self._taken :]):
             self._taken += 1 + len(packet)

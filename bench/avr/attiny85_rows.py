@@ -47,7 +47,7 @@ def window_of_secrets(build: Build, seed: int) -> tuple[Counts, bytes]:
 
 
 def attiny85_rows(runs: int) -> Iterator[Row]:
-    """MachineError if a packet is not the library's, or if secrets change instructions or time."""
+    """Raises MachineError if a packet is not the library's, or if secrets change instructions or time."""
     build = Build()
     keys, enrolment = fleet(build.set_name)
     params = {"kind": "measured", "mcu": MCU, "hz": FREQUENCY, "set": build.set_name, "n": build.compact.n}

@@ -72,7 +72,7 @@ def counter_log(newest: int, pair: int = 0, step: int = 16) -> bytes:
 
 
 def salt_record(salt: bytes = bytes(range(SALT_BYTES))) -> bytes:
-    """What salt.c writes after the log."""
+    """Return the record that salt.c writes after the log."""
     return salt + struct.pack("<I", _core.crc32c(b"CMSA" + salt))
 
 
@@ -171,7 +171,7 @@ def first_frames(sent: bytes) -> list[bytes]:
 
 
 def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:
-    """What it encrypts, one vector per encryption."""
+    """Return the values that the Uno encrypts, one vector per encryption."""
     values = []
     mask = first_mask
     for _ in range(count):
@@ -181,7 +181,7 @@ def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:
 
 
 def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> list[FrameSet]:
-    """What it sends: this many ciphertexts, from this counter on."""
+    """Return the ciphertexts that the Uno sends: `count` of them, from a counter on."""
     with open_board(image, UNO, counter_log(counter)) as machine:
         machine.leave_out_digests()
         machine.run_to("main")

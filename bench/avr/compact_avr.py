@@ -83,7 +83,7 @@ A10 = Lane(compact_set("a10"), 20)
 
 @dataclass(frozen=True)
 class Secrets:
-    """What no time may depend on, and the public numbers of a window, which are the same in all."""
+    """Secrets on which no time may depend, and the public numbers of a window, which all share."""
 
     ternary: bytes
     material: bytes
@@ -137,7 +137,7 @@ def start(build: Path, chip: Chip, image: Path, secrets: Secrets, first: int, *,
 
 
 def packet_on_host(secrets: Secrets, first: int, random: bytes, lane: Lane) -> bytes:
-    """What portable C sends."""
+    """Return the packet that portable C sends."""
     counter = [COUNTER]
     device = _core.CompactDevice(
         *(lane.compact.id, secrets.ternary, secrets.material, DEVICE, EPOCH, lane.compact.largest_value),
@@ -160,7 +160,8 @@ def window_counts(
     salted: bool = False,
     lane: Lane = A10,
 ) -> tuple[Counts, int]:
-    """A window's counts, without the tag's cycles, and RAM's end. MachineError unless its packet is right."""
+    """A window's counts, without the tag's cycles, and RAM's end. Raises MachineError unless its packet is
+    right."""
     with start(build, chip, image, secrets, first, salted=salted) as machine:
         machine.run_to("board_take_packet", WINDOW_CYCLES)
         at, length = (int.from_bytes(machine.read(register, 2), "little") for register in (22, 20))
@@ -233,7 +234,8 @@ def _counter_row(build: Path, chip: Chip, params: dict[str, object]) -> Row:
 
 
 def _constant_time_rows(build: Path, chip: Chip, runs: int, params: dict[str, object]) -> Iterator[Row]:
-    """How many windows with different keys, values and noise took the same instructions and time."""
+    """Return the number of windows with different keys, values and noise that took the same instructions and
+    time."""
     for values in (16, 1):
         image = compact_image(build, chip, values)
         seen = set()
@@ -250,7 +252,8 @@ def _constant_time_rows(build: Path, chip: Chip, runs: int, params: dict[str, ob
 
 
 def compact_rows(build: Path, chips: Sequence[Chip], runs: int) -> Iterator[Row]:
-    """All rows of these chips; runs: windows that must take the same time. MachineError if a check fails."""
+    """All rows of these chips; runs: windows that must take the same time. Raises MachineError if a check
+    fails."""
     for chip in chips:
         params = {
             "kind": "measured",

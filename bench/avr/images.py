@@ -94,7 +94,7 @@ def encryption_image(*, tagged: bool = False) -> Path:
 
 @cache
 def encryption_on_host(*, tagged: bool = False) -> bytes:
-    """What the same program emits with portable C."""
+    """Return the bytes that the same program emits with portable C."""
     program = BUILD / f"encrypt_read{'_tagged' * tagged}"
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
@@ -136,7 +136,7 @@ def open_kernels(name: str, *sources: Path, mcu: str = MCU) -> Machine:
 
 @cache
 def compact_sources() -> tuple[Path, ...]:
-    """What the compact lane takes in assembly."""
+    """Return the compact lane's assembly sources."""
     names = ("chacha20", "poly1305", "product", "ternary", "uniform")
     smaller = ("chacha20_rolled", "poly1305_rolled", "uniform_bitwise")
     return (FIRMWARE / "idle.c", *(CORE / f"backends/avr_{name}.S" for name in (*names, *smaller)))

@@ -33,7 +33,7 @@ class MachineError(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What one call, or one pass through a region, took.
+    """The counts of one call, or of one pass through a region.
 
     path, addresses: digests of the code that ran, and of the addresses that it read and wrote.
     stack_low: the stack pointer's lowest value; deepest: the instruction that reached it.
@@ -165,7 +165,7 @@ class Machine:
         self._api.machine_run(self._handle, 0xFFFFFFFF, cycles)
 
     def feed(self, content: bytes) -> None:
-        """What the firmware reads from GPIOR1 from now on; a run ends when it asks for more."""
+        """Queue words that the firmware reads from GPIOR1; a run ends when it asks for more."""
         self._fed = content
         self._api.machine_feed(self._handle, self._fed, len(content))
 
@@ -295,7 +295,7 @@ class Machine:
 
     @property
     def text(self) -> bytes:
-        """What the firmware has sent, on UART 0 or by writing to GPIOR2."""
+        """Return the firmware's output, on UART 0 or by writing to GPIOR2."""
         length = ctypes.c_size_t()
         text = self._api.machine_text(self._handle, length)
         return ctypes.string_at(text, length.value) if length.value else b""

@@ -158,7 +158,7 @@ def _encrypt(machine: Machine) -> Counts:
 
 
 def check_bytes() -> None:
-    """MachineError unless a simulated ATmega328P emits the same as portable C on this machine."""
+    """Raises MachineError unless a simulated ATmega328P emits the same as portable C on this machine."""
     for tagged in (False, True):
         with open_encryption(tagged=tagged) as machine:
             _encrypt(machine)
@@ -279,7 +279,8 @@ def board_params(board: Board, parameters: ParameterSet) -> dict[str, object]:
 
 
 def constant_time_rows(*, tagged: bool) -> Iterator[Row]:
-    """How many encryptions with different keys, values and noise took the same instructions and time."""
+    """Return the number of encryptions with different keys, values and noise that took the same instructions
+    and time."""
     seen: set[tuple[int, int]] = set()
     for run in range(CONSTANT_TIME_RUNS):
         with open_encryption(tagged=tagged) as machine:

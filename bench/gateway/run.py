@@ -55,7 +55,7 @@ _HOUR = {"windows_per_hour": 3_600_000}
 
 @dataclass
 class Turn:
-    """What load.py says of one run; and the processor time that it took the server."""
+    """The figures of load.py for one run, and the server's processor time."""
 
     seconds: float
     count: int
@@ -193,7 +193,7 @@ def take_turns(console: Console, what: str, count: int, ours: Any, raw: Any) -> 
 
 @dataclass
 class Bench:
-    """Where the parts run. most_turns: of each, at most."""
+    """The environment of the parts. most_turns: the most turns of each part."""
 
     folder: Path
     console: Console
@@ -255,7 +255,7 @@ def compact_rows(bench: Bench) -> Iterator[Row]:
 
 
 def mqtt_rows(bench: Bench) -> Iterator[Row]:
-    """Through Mosquitto, with a receipt back through it."""
+    """Measure deliveries through Mosquitto, with receipts."""
     port = support.free_port()
     with serving(bench, "mqtt", "0", "--broker", f"localhost:{port}") as server:
         broker = support.Broker(server.data, port).start()
@@ -357,7 +357,7 @@ PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
 
 
 def other_rows(path: Path, parts: Sequence[str]) -> list[Row]:
-    """Those of a file that are not of these parts: make chaos's, and those of parts that are left out."""
+    """Return the rows of a file that other parts or goals wrote, such as make chaos."""
     if not path.exists():
         return []
     mine = tuple(begins for part in parts for begins in PARTS[part][1])

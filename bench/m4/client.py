@@ -177,7 +177,8 @@ def _share(
 
 
 def _constant_time(name: str, configuration: Configuration, run: Run) -> Iterator[Row]:
-    """How many runs with different secrets took the same path; BenchError unless all did."""
+    """Return the number of runs with different secrets that took the same path; raises BenchError unless all
+    did."""
     for call, (framed_region, bare_region) in COUNTED_REGIONS.items():
         what = f"{call}, configuration {name}"
         exact = ("instructions", "cycles", "path")

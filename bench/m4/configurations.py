@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench builds and what its firmware encrypts: workloads, and the library's configurations."""
+"""The bench's workloads, and the configurations of the library that it builds."""
 
 from __future__ import annotations
 

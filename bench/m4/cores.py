@@ -86,7 +86,8 @@ def _operation(core: str, name: str, run: Run, image: Path, params: dict[str, An
 
 
 def _constant_time(core: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
-    """How many decryptions with different secrets took the same path; BenchError unless all did."""
+    """Return the number of decryptions with different secrets that took the same path; raises BenchError
+    unless all did."""
     run = simulate(image, plugin, core)
     for scheme in SCHEMES:
         framed, bare = COUNTED_REGIONS[f"{scheme}_decrypt"]

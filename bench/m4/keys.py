@@ -137,7 +137,7 @@ def _write(path: Path, definitions: str) -> None:
 def _transformed(
     parameters: ParameterSet, params: _core.Params, ternary: bytes
 ) -> Iterator[NDArray[np.uint64]]:
-    """At each data prime [n]: -s in NTT form times 2^32, as from cm_secret_key_transform."""
+    """Return -s in NTT form times 2^32 at each data prime [n], as cm_secret_key_transform makes it."""
     for index, q in enumerate(parameters.data_primes):
         residues = _core.secret_key_residues(params, ternary, index).astype(np.uint64)
         yield (q - residues) * np.uint64(2**32 % q) % np.uint64(q)

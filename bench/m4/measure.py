@@ -112,7 +112,7 @@ def profile_rows(
     total: int,
     scheme: str = "ckks",
 ) -> Iterator[Row]:
-    """Where one encryption's cycles go; they add up to the total."""
+    """Split one encryption's cycles by function; they add up to the total."""
     cycles = cycles_by_part(image, plugin, 0, PARTS)
     cycles[REST] = total - sum(cycles[part] for part in PARTS)
     params = {**_encryption_params(name, configuration, kind, scheme), **MODELLED}
@@ -177,7 +177,8 @@ def module_rows(name: str, configuration: Configuration, image: Path, plugin: Pa
 def constant_time_rows(
     name: str, configuration: Configuration, image: Path, plugin: Path, core: str = "m4"
 ) -> Iterator[Row]:
-    """How many encryptions with different secrets took the same path; BenchError unless all did."""
+    """Return the number of encryptions with different secrets that took the same path; raises BenchError
+    unless all did."""
     run = simulate(image, plugin, core)
     counted = {"configuration": name, "kind": "counted"}
     for number, kind in enumerate(KINDS):
@@ -243,7 +244,7 @@ def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> 
 
 
 def builds_row() -> Row:
-    """How many libraries the options in config.h make; `make test-configurations` tests each."""
+    """Count the libraries that the options in config.h make; `make test-configurations` tests each."""
     builds = len(every_combination())
     crossed = [option.name for option in OPTIONS if option.crossed]
     return Row("options.builds", builds, "builds", {"crossed": crossed, **COUNTED})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What each option costs and buys: every preset with one option changed at a time.
+"""Measure the cost and gain of each option: every preset with one option changed at a time.
 
 `make bench-m4-options` measures cycles (modelled), RAM, code and tables of an encryption at n = 4096 with
 three primes. bench/results/m4-options.json has a line for each choice and key; the full sweep in
@@ -99,7 +99,8 @@ def configuration_of(preset: str, choice: Choice | None = None) -> Configuration
 
 
 def resolved(configuration: Configuration) -> str | None:
-    """What config.h makes of the flags: equal for equal configurations; None if it refuses them."""
+    """Return config.h's result for the flags, which is equal for equal configurations; None if it refuses
+    them."""
     macros = sorted({name for choice in CHOICES for name in choice.options})
     done = subprocess.run(
         [

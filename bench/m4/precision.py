@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How precise what the owner decrypts is, by key and scale: the same on every device, so computed here."""
+"""Measure the precision of decrypted values by key and scale; it is the same on every device, so it is
+computed here."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ciphermote import _core
-from ciphermote.owner import ckks
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import by_name
 from ciphermote.parameters.native import core_params
@@ -78,5 +79,5 @@ def _errors(kind: str, choice: Choice) -> NDArray[np.float64]:
             data = device.encrypt_symmetric(params, ternary, KEY_ID, _SHAKE256, *how[1:])
         else:
             data = device.encrypt_asymmetric(params, public_key(PARAMETERS, ternary).reshape(-1), *how)
-        found.append(ckks.decrypt(data, secret, bare=True).slots() - values)
+        found.append(decrypt(data, secret, bare=True) - values)
     return np.concatenate(found)

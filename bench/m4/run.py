@@ -202,7 +202,7 @@ def show(rows: Sequence[Row], configurations: Configurations, console: Console) 
 def show_profile(
     name: str, configuration: Configuration, build: Path, plugin: Path, console: Console
 ) -> None:
-    """Where the cycles of encryptions go, by function."""
+    """Show the cycles of encryptions by function."""
     images = build_firmware(build / name, configuration, configuration.kinds)
     for kind, image in images.items():
         lines = profile(image, plugin, 0)
@@ -224,7 +224,8 @@ _OTHER_REGION = re.compile(r"^region (\d+) .*?insns=(\d+) cycles=(\d+)", re.MULT
 def compare(
     source: Path, configurations: Configurations, build: Path, plugin: Path, console: Console
 ) -> None:
-    """Also run the firmware under another plugin; BenchError if a region's cycles differ by more than 1 %.
+    """Run the firmware under another plugin too; raises BenchError if a region's cycles differ by more than 1
+    %.
 
     The other plugin takes out=FILE and sees the same marks; it writes a line `region N ... insns=I cycles=C`
     for each region, summed over its passes.

@@ -61,7 +61,7 @@ class Run:
 
 
 def run_tool(command: Iterable[str | Path], what: str, cwd: Path | None = None) -> str:
-    """Standard output. BenchError if it fails or lasts too long."""
+    """Standard output. Raises BenchError if it fails or lasts too long."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -89,7 +89,7 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
 
 @dataclass(frozen=True)
 class Core:
-    """Where its firmware runs. isa: as cycles.c takes it; None: Thumb."""
+    """A core to simulate. isa: its name in cycles.c; None for Thumb."""
 
     machine: str
     qemu: str = "qemu-system-arm"
@@ -143,7 +143,7 @@ def build_firmware(
 
 
 def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: str = "m4") -> str:
-    """What the firmware prints on its UART."""
+    """Run the firmware, and return its output on the UART."""
     machine = CORES[core]
     all_options = {**options, "isa": machine.isa} if machine.isa else options
     settings = "".join(f",{name}={value}" for name, value in all_options.items())
@@ -182,7 +182,7 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a function spent, without its callees. file: its object, relative to the build's folder."""
+    """The cycles of a function, without its callees. file: its object, relative to the build's folder."""
 
     file: str
     symbol: str
@@ -191,7 +191,7 @@ class Spent:
 
 
 def profile(image: Path, plugin: Path, region: int, core: str = "m4") -> list[Spent]:
-    """Where the cycles of one region went, the largest first."""
+    """Return one region's cycles by function, largest first."""
     blocks = image.with_suffix(".profile.csv")
     simulate(image, plugin, core, profile=blocks, region=region)
     symbols = _code_symbols(image, core)

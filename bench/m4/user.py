@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user gets who follows the README: its sensor.c, compiled as it says, with a preset."""
+"""Measure the README's sensor.c, compiled as the README says, with a preset."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ SYNTHESIS = ROOT / "bench/results/rtl-synth.json"
 
 
 def clock_mhz(name: str) -> float | None:
-    """What nextpnr said of the configuration in an ECP5, if it has placed it."""
+    """Return nextpnr's clock for the configuration in an ECP5, if it has placed it."""
     rows = json.loads(SYNTHESIS.read_text(encoding="utf-8"))["rows"]
     return next((row["value"] for row in rows if row["name"] == f"engine.{name}.ecp5.fmax_mhz"), None)
 

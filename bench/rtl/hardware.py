@@ -16,7 +16,8 @@ class BenchError(Exception):
 
 
 def run_python(script: str, *arguments: str) -> str:
-    """The output of a script in rtl/tools. BenchError if it fails, or if there are no hardware tools."""
+    """The output of a script in rtl/tools. Raises BenchError if it fails, or if there are no hardware
+    tools."""
     if not PYTHON.exists():
         raise BenchError("The hardware tools are missing: run tools/setup.sh rtl.")
     done = subprocess.run(

@@ -45,7 +45,7 @@ def sg13g2_rows() -> list[Row]:
 
 
 def clock_mhz() -> float | None:
-    """What OpenSTA allows the deep pipeline, if it has been mapped."""
+    """Return OpenSTA's clock for the deep pipeline, if it has been mapped."""
     mapped = {row["name"]: row for row in json.loads(ASIC.read_text(encoding="utf-8"))["rows"]}
     slack = mapped.get(f"{MAPPED}.slack")
     return round(1000 / (slack["params"]["clock_ns"] - slack["value"]), 1) if slack else None

@@ -72,7 +72,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """What differs between the schemes: inputs for the device, classes in the clear, the rounds."""
+    """The differences between the schemes: inputs for the device, classes in the clear, the rounds."""
 
     inputs: NDArray[np.int16] | NDArray[np.float32]
     plain: NDArray[np.int64]
@@ -81,7 +81,7 @@ class _Side:
 
 def read_display(workdir: Path) -> list[int]:
     """The classes that a simulated device in workdir shows its owner: the file ciphermote-display stands for
-    a display. Error if there is none."""
+    a display. Raises Error if there is none."""
     path = workdir / DISPLAY_FILE
     try:
         return [int(word) for word in path.read_text(encoding="ascii").split()]
@@ -102,8 +102,8 @@ def infer(
     """Classes of vectors [count, features], as many in a ciphertext as there are blocks.
 
     display: the device's working directory, for classes are read where its owner reads them, and do not come
-    over the link. exchanged: is told of each round's bytes, to the server and back. LinkError, FrameError,
-    EngineError, Error.
+    over the link. exchanged: is told of each round's bytes, to the server and back. Raises LinkError,
+    FrameError, EngineError or Error.
     """
     classes: list[int] = []
     for start in range(0, len(vectors), rounds.blocks):
@@ -130,7 +130,7 @@ def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, lar
 
 
 def build_cycle_model(root: Path) -> Path:
-    """The QEMU plugin of bench/m4. Error if it does not compile."""
+    """The QEMU plugin of bench/m4. Raises Error if it does not compile."""
     plugin = root / "build" / "bench-m4" / "cycles.so"
     command = ["make", "--no-print-directory", "-C", str(root / "bench" / "m4"), str(plugin)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -149,7 +149,7 @@ def _sides(network: Network, integers: IntegerNetwork, x: NDArray[np.float64]) -
 
 
 def run(console: Console | None = None) -> Outcome:
-    """All of it. Writes build/demo-client-aided/demo.png and demo.json; Error if it fails."""
+    """Run the demo. Writes build/demo-client-aided/demo.png and demo.json; raises Error if it fails."""
     console = console or Console()
     root = ROOT
     work = root / "build" / "demo-client-aided"

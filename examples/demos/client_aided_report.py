@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client-aided demo found, for people: tables, a plot and a file of figures; and its judgement."""
+"""Report of the client-aided demo: tables, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODELLED = {"kind": "modelled", "model_error_percent": {"assembly": 2, "C": 5}}
 
 
 def cycles_a_round(counts: Path, rounds: int) -> dict[str, int]:
-    """Phase -> modelled cycles of one round, the mean of all. Error if nothing was counted."""
+    """Phase -> modelled cycles of one round, the mean of all. Raises Error if nothing was counted."""
     total: Counter[str] = Counter()
     try:
         with counts.open(newline="", encoding="ascii") as file:
@@ -51,7 +51,7 @@ def that_differ(found: SchemeOutcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """Error unless every class is the plaintext network's."""
+    """Raises Error unless every class is the plaintext network's."""
     for scheme, found in outcome.schemes.items():
         if differing := that_differ(found):
             raise Error(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo found, for people: a table, a plot and a file of figures; and its judgement."""
+"""Report of the demo: a table, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def predictions_that_differ(outcome: Outcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """Error unless every encrypted prediction equals the plain one, within MAX_ABS_ERROR."""
+    """Raises Error unless every encrypted prediction equals the plain one, within MAX_ABS_ERROR."""
     if differing := predictions_that_differ(outcome):
         raise Error(f"{differing} encrypted predictions differ from the plain classifier's; they must not.")
     if (error := worst_error(outcome)) > MAX_ABS_ERROR:

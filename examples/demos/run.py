@@ -25,8 +25,8 @@ from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.formats.frames import adapt
 from ciphermote.formats.key_directory import GALOIS_FILE
 from ciphermote.formats.ledger import CounterLedger
-from ciphermote.owner import ckks
 from ciphermote.owner import provisioning as provision
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
 from link import DeviceReport
@@ -92,7 +92,7 @@ class Stage:
 
 
 def build_firmware(root: Path, generated: Path, *, aided: bool = False, build: Path | None = None) -> bytes:
-    """Build the device application with the headers in generated; the image. Error if that fails.
+    """Build the device application with the headers in generated; the image. Raises Error if that fails.
 
     aided: the application that has a network in client-aided rounds. build: another directory to build in.
 
@@ -142,7 +142,7 @@ def encrypt_windows(
 
 
 def run(console: Console | None = None) -> Outcome:
-    """All of it. Writes build/demo/demo.png and demo.json; Error if it fails."""
+    """Run the demo. Writes build/demo/demo.png and demo.json; raises Error if it fails."""
     console = console or Console()
     root = ROOT
     work = root / "build" / "demo"
@@ -193,7 +193,7 @@ def run(console: Console | None = None) -> Outcome:
                 for result in results:
                     if isinstance(result, Error):
                         raise result
-                    scores.append(plan.scores(ckks.decrypt(result.to_seal(), secret).slots()))
+                    scores.append(plan.scores(decrypt(result, secret)))
                     done()
             outcome.kinds[kind] = KindOutcome(np.array(scores), [len(data) for data in frames], device)
             outcome.sample_residues = report.first_residues(ciphertexts[report.SAMPLE_WINDOW], PARAMETERS)

@@ -46,7 +46,8 @@ def raw_features(windows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class Standardisation:
-    """What is provisioned to a device: mean and inverse deviation of each feature, float32 [features]."""
+    """A device's provisioned standardization: mean and inverse deviation of each feature, float32
+    [features]."""
 
     mean: NDArray[np.float32]
     inverse_deviation: NDArray[np.float32]
@@ -59,7 +60,7 @@ class Standardisation:
         return cls(features.mean(axis=0, dtype=np.float64).astype(np.float32), inverse.astype(np.float32))
 
     def apply(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """In binary32, operation for operation as the device does."""
+        """Standardize in binary32, with the device's operations."""
         return np.clip((features - self.mean) * self.inverse_deviation, np.float32(-CLIP), np.float32(CLIP))
 
 

@@ -141,7 +141,7 @@ class WindowReport:
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """What a device says about itself; all sizes in bytes.
+    """A device's report about itself, with sizes in bytes.
 
     ``static_bytes`` is all static data, the arena and the sink buffer included (the values lie in the arena);
     ``stack_bytes`` the deepest its stack has been since it started, and ``total_bytes`` the sum of the two.
@@ -166,8 +166,8 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one request took, in bytes: frames sent, arena that its kind of key needs, and how deep the stack
-    was."""
+    """The costs of one request in bytes: frames sent, arena that its kind of key needs, and how deep the
+    stack was."""
 
     frame_bytes: int
     arena_bytes: int
@@ -203,7 +203,7 @@ def crc32c(data: bytes) -> int:
 
 
 def _name_of(status: int) -> str | None:
-    """None: of a release that this host does not know."""
+    """Name a status; None for one of a release that this host does not know."""
     return STATUS_NAMES[status] if status < len(STATUS_NAMES) else None
 
 
@@ -264,7 +264,7 @@ class DeviceLink:
 
         window: float32 [channels, samples], of the device's model. key: "symmetric" or "asymmetric"; xof, for
         symmetric alone: "chacha20", "shake256" or "blake2xb". Returns the ciphertext's frames, end to end.
-        LinkError if the device refuses (its ``status`` says why) or the link fails.
+        Raises LinkError if the device refuses (its ``status`` says why) or the link fails.
         """
         samples = self._floats(window)
         if samples.ndim != 2:
@@ -291,8 +291,8 @@ class DeviceLink:
 
     def receipt(self, receipt: bytes) -> None:
         """Hand the device the gateway's receipt of its latest attempt; it then drops the window's readings.
-        LinkError with status CM_ERR_FRAME_FOREIGN for one of another attempt, and CM_ERR_FRAME_TAG for a
-        forged one: the device keeps the readings."""
+        Raises LinkError with status CM_ERR_FRAME_FOREIGN for one of another attempt, and CM_ERR_FRAME_TAG for
+        a forged one: the device keeps the readings."""
         self.request(_RECEIPT, receipt)
 
     def aided_begin(self, vectors: ArrayLike, scheme: str) -> bytes:

@@ -98,7 +98,7 @@ class _Device:
                         stream.close()
 
     def _describe_end(self) -> str:
-        """How the process ended, if it has."""
+        """Describe how the process ended, if it has."""
         assert self._process is not None and self._errors is not None
         try:
             code = self._process.wait(1.0)
@@ -114,8 +114,8 @@ class ProcessDevice(_Device):
     """A device that is a program of its own: the Linux port.
 
     Keeps its counter in workdir, which one device at a time may use. ``with ProcessDevice(exe, workdir) as
-    link`` starts it and gives a DeviceLink; the program ends with the block, whatever happens. LinkError if
-    it cannot be started.
+    link`` starts it and gives a DeviceLink; the program ends with the block, whatever happens. Raises
+    LinkError if it cannot be started.
     """
 
     def __init__(

@@ -19,29 +19,28 @@ BFV has no mean: divide the sum by the count.
 Owner           makes keys, saves and loads them, decrypts, provisions devices
 SecretKey       Owner.secret_key: encrypts (half the bytes) and decrypts
 PublicKey       Owner.public_key: encrypts
-EvaluationKeys  Owner.evaluation_keys: what rotations and products take; public
+EvaluationKeys  Owner.evaluation_keys: what rotations and products need; public
 encrypt         numbers to a Ciphertext, as a device does
 CKKS, BFV       the schemes, each a Scheme: real numbers; BFV(t), integers modulo t
-Ciphertext      what encrypt and every operation give; reads and writes frames and SEAL's bytes
+Ciphertext      the result of encrypt and of every operation; reads and writes frames and SEAL's bytes
 Evaluator       computes on ciphertexts: any operation, without any secret
 Matrix          for Evaluator.matmul
 compute         an operation on ciphertexts, without any secret
 Sum, Mean       of any number of ciphertexts, slot by slot
 WeightedSum     the sum, each ciphertext times its weight
-LinearModel     scores of one ciphertext: weights times its slots, plus a bias
-Program         any other computation, of a Step after another, with each Constant that they use
+LinearModel     scores of one ciphertext: weights times its slots plus a bias
+Program         any other computation: a sequence of operations, each a Step, with each Constant in it
 decrypt         a Ciphertext, or the bytes of one, to numbers
 decrypt_with_errors
-                the same with how far each number may be off: Decrypted
+                the same with an error bound for each number: Decrypted
 variance_with_errors
-                of readings, from the sum of them and of their squares
+                of readings, from their sum and the sum of their squares
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
-Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
-                KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
+Error           base class of all errors: ParameterError, ValueRangeError, FrameError, MismatchError,
+                ReplayError, KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
 
-The modules have the rest. Importing the package loads
-nothing: each name and module brings in what it needs when it is asked for, so that ``ciphermote.parameters``
-works without the compiled extension and without SEAL.
+The modules have the rest. Importing the package loads nothing: each name and module is loaded when it is
+first used, so that ``ciphermote.parameters`` works without the compiled extension and without SEAL.
 """
 
 from importlib import import_module
@@ -131,8 +130,8 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """A public name, from its module; a module; __version__ as the package was built, for it stands in
-        the public C header and not here again."""
+        """Load a public name from its module, a module, or __version__ of the installed package, which comes
+        from the public C header."""
         if name == "__version__":
             from importlib.metadata import version
 

@@ -154,7 +154,7 @@ class Frame:
 
     def __init__(self, params: Params, data: bytes) -> None: ...
     def residues(self) -> NDArray[numpy.uint32]:
-        """uint32 residues; FrameError if one is not below its prime."""
+        """uint32 residues; raises FrameError if one is not below its prime."""
 
     @property
     def scheme(self) -> int: ...

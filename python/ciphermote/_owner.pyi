@@ -70,7 +70,7 @@ def encrypt(
     plaintext: ciphermote._evaluator.Plaintext, key: SecretKey, entropy: Entropy
 ) -> ciphermote._evaluator.Ciphertext: ...
 def decrypt(ciphertext: ciphermote._evaluator.Ciphertext, secret: SecretKey) -> NDArray[numpy.complex128]:
-    """complex128 [n/2]: the slots. MismatchError for noise."""
+    """complex128 [n/2]: the slots. Raises MismatchError for noise."""
 
 def decrypt_coefficients(
     ciphertext: ciphermote._evaluator.Ciphertext, secret: SecretKey

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ciphertext as an object: what encrypt gives, every operation takes and gives, and decrypt takes.
+"""The ciphertext as an object, which encrypt returns, operations take and return, and decrypt takes.
 
-Inside a process a ciphertext is this object. Bytes exist at the door: frames as a device sends them, and
+Inside a process a ciphertext is always this object. Bytes exist only at the border: a device's frames, and
 SEAL's bytes with a label. Each reader here parses and checks them once, and each writer writes them once.
 """
 
@@ -32,27 +32,27 @@ from ciphermote.parameters.uncertainty import Uncertainty
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
 ANY_SIZE, RELINEARIZED = (2, 3), (2,)
-"""Polynomials: a product that was not relinearized has three."""
+"""Numbers of polynomials: a product has three until it is relinearized."""
 
 
 class Ciphertext:
-    """A ciphertext that computes: sums of two, and sums and products with numbers in the clear, need no key.
+    """An encrypted vector that supports arithmetic.
 
-    x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. Numbers are a single one, for all slots, or at most as many
-    as there are slots. Of two ciphertexts at different levels the one with more primes is brought to the
-    other's. CKKS: a product with an int keeps the scale. One with anything else multiplies it by the last
-    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Every
-    operation works out the largest |value| of its result, and refuses one that its modulus may not hold.
-    BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
-    cannot be added.
+    Sums of two, and sums and products with numbers in the clear, need no key.
 
-    encrypt and compute give it, compute and decrypt take it. from_frames, from_seal and from_bytes read it;
-    to_frames (of what was encrypted here, or read from frames) and to_seal write it. It pickles as those
-    bytes.
-    parameters: its set. scheme: CKKS or BFV(t). model_id: of the model whose scores it holds
-    (LinearModel.id), or None.
-    ValueRangeError if values may outgrow the modulus; EngineError if scales, parameters or schemes differ;
-    MismatchError for two keys.
+    x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. A single number applies to all slots; a sequence has at most
+    as many numbers as there are slots. If two ciphertexts are at different levels, the one with more primes
+    is brought to the other's. In CKKS a product with an int keeps the scale; any other product multiplies it
+    by the last prime, and rescale brings it back. match brings a ciphertext to the scale and level of
+    another. Every operation computes the largest |value| that its result may have, and refuses a result that
+    may exceed the modulus. In BFV, if t has no slots, products are those of polynomials modulo X^n + 1 or
+    with an int, and numbers cannot be added.
+
+    from_frames, from_seal and from_bytes read it; to_seal writes it, and so does to_frames, if it was
+    encrypted here or read from frames. It pickles as those bytes. parameters: its set. scheme: CKKS or
+    BFV(t). model_id: ID of the model whose scores it holds (LinearModel.id), or None. Raises ValueRangeError
+    if values may outgrow the modulus; EngineError if scales, parameters or schemes differ; MismatchError for
+    two keys.
     """
 
     __slots__ = ("_frames", "_key_id", "_knowledge", "_native", "model_id", "parameters", "scheme")
@@ -67,7 +67,7 @@ class Ciphertext:
         *,
         model_id: int | None = None,
     ) -> None:
-        """The readers and encrypt make them."""
+        """Make a ciphertext; use encrypt or a reader instead."""
         self.parameters = parameters
         self.scheme = scheme
         self._key_id = key_id
@@ -85,9 +85,9 @@ class Ciphertext:
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
-        """From frames or from SEAL's bytes, whichever they are, as from_frames and from_seal read them.
+        """Read frames or SEAL's bytes, whichever data holds, as from_frames and from_seal do.
 
-        sizes: how many polynomials it may have.
+        sizes: the numbers of polynomials to accept.
         """
         check_bytes(data, "The ciphertext")
         if are_frames(data):
@@ -103,11 +103,11 @@ class Ciphertext:
         *,
         sizes: Collection[int] = ANY_SIZE,
     ) -> Ciphertext:
-        """From SEAL's bytes, with a label or without.
+        """Read SEAL's bytes, with a label or without.
 
-        parameters: None: the built-in set that the label names. scheme: None: what the label
-        says, and CKKS without one. sizes: how many polynomials it may have. FrameError,
-        MismatchError; ParameterError if nothing names the set.
+        parameters: the set; None for the built-in one that the label names. scheme: None for the label's, or
+        CKKS without a label. sizes: the numbers of polynomials to accept. Raises FrameError or MismatchError;
+        ParameterError if nothing names the set.
         """
         check_bytes(data, "The ciphertext")
         if parameters is not None:
@@ -120,10 +120,10 @@ class Ciphertext:
     def from_frames(
         cls, data: Bytes, parameters: ParameterSet | None = None, scheme: Scheme | None = None
     ) -> Ciphertext:
-        """From the frames of one ciphertext, in any order, behind their declaration if they have one.
+        """Read the frames of one ciphertext, in any order, after their declaration if they have one.
 
-        parameters: None: the built-in set that the frames name. scheme: None: what the frames
-        say. FrameError, which says what is wrong; MismatchError for another scheme.
+        parameters: the set; None for the built-in one that the frames name. scheme: None for the frames'
+        scheme. Raises FrameError, which says what is wrong; MismatchError for another scheme.
         """
         check_bytes(data, "The frames")
         if not are_frames(data):
@@ -142,7 +142,7 @@ class Ciphertext:
 
     @classmethod
     def of_seal(cls, found: SealCiphertext) -> Ciphertext:
-        """From SEAL's object, as read_ciphertext gives it."""
+        """Make a ciphertext from the object that read_ciphertext returns."""
         residues = np.ascontiguousarray(expand_second(found), dtype=np.uint32)
         form = native.Form.values if found.ntt_form else native.Form.coefficients
         content = native.Ciphertext(context_of(found.parms, found.scheme), residues, found.scale, form)
@@ -150,7 +150,8 @@ class Ciphertext:
 
     @classmethod
     def _from_sound_frames(cls, data: Bytes, parameters: ParameterSet, scheme: Scheme) -> Ciphertext | None:
-        """None if anything is wrong with the frames, or they are of another set or modulus."""
+        """Read frames in one pass; None if anything is wrong with them, or they have another set or
+        modulus."""
         declared, frames = split_view(data)
         content, sent, _ = native.Ciphertext.from_frames(
             context_of(parameters, scheme), core_params(parameters), frames
@@ -171,9 +172,10 @@ class Ciphertext:
         return cls(parameters, scheme, sent.key_id, content, known)
 
     def to_frames(self) -> bytes:
-        """The frames of the reading, behind their declaration, as they were encrypted or read.
+        """Write the declaration and frames as they were encrypted or read.
 
-        EngineError for what was computed, or came as SEAL's bytes: frames are what a sender encrypts.
+        Raises EngineError for a computed ciphertext or one read from SEAL's bytes: only fresh encryptions
+        have frames.
         """
         if self._frames is None:
             raise EngineError(
@@ -183,14 +185,13 @@ class Ciphertext:
         return self._frames
 
     def to_seal(self) -> bytes:
-        """SEAL's bytes with a label, in the form that SEAL computes in: CKKS's transformed, BFV's not.
-
-        EngineError for what is no encryption: a second polynomial of zeros.
+        """Write SEAL's bytes with a label, in the form that SEAL computes in: NTT form for CKKS, coefficients
+        for BFV. Raises EngineError if the second polynomial is zero, because that is not an encryption.
         """
         return write_ciphertext(self.as_seal())
 
     def as_seal(self) -> SealCiphertext:
-        """As to_seal writes it."""
+        """Return the SEAL object that to_seal writes."""
         is_bfv = self.scheme.is_bfv
         residues = self._native.coefficients() if is_bfv else self._native.residues()
         if not residues[1].any(axis=-1).all():
@@ -216,45 +217,45 @@ class Ciphertext:
 
     @property
     def hosted(self) -> native.Ciphertext:
-        """As the hosted library holds it."""
+        """The ciphertext as an object of the C++ library."""
         return self._native
 
     @property
     def scale(self) -> float:
-        """CKKS's; 1 for BFV."""
+        """The CKKS scale; 1 for BFV."""
         return self._native.scale
 
     @property
     def primes(self) -> int:
-        """Residues a coefficient: its level."""
+        """Number of primes in the current modulus, which is the level."""
         return self._native.primes
 
     @property
     def known(self) -> Known:
-        """What is known of the values in it without decrypting it."""
+        """Public knowledge about the values, without decrypting them."""
         return self._knowledge.known
 
     @property
     def largest(self) -> float | None:
-        """The largest |value| that it may hold, from what was declared at encryption; None if something that
-        went into it declared nothing."""
+        """The largest |value| that it may hold, derived from the declarations at encryption; None if an input
+        had none."""
         return self._knowledge.largest
 
     def without_key(self) -> Ciphertext:
-        """The same, as if nothing named its key."""
+        """Return a copy that names no key."""
         return Ciphertext(
             self.parameters, self.scheme, None, self._native, self._knowledge, model_id=self.model_id
         )
 
     def without_bound(self) -> Ciphertext:
-        """The same, as if nothing had been declared: for sums and products modulo t that are meant to wrap.
-        Nothing refuses results that outgrow the modulus then, and they are shown without an error."""
+        """Return a copy without declarations, for sums and products modulo t that are meant to wrap. Results
+        are then no longer refused if they may exceed the modulus, and they are shown without an error."""
         return self._made(self._native, UNKNOWN)
 
     @property
     def bound(self) -> float:
-        """The largest |value| that its modulus has room for. CKKS: a quarter of the modulus, over the scale;
-        BFV: t - 1."""
+        """The largest |value| that fits its modulus. CKKS: a quarter of the modulus, over the scale; BFV: t -
+        1."""
         return room(self.parameters, self.primes, self.scale, self.scheme)
 
     @property
@@ -268,7 +269,7 @@ class Ciphertext:
         return f"<Ciphertext of {self.parameters.name}, {self.scheme}{scale}, {primes}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the HTML that notebooks show."""
         rows = {
             "parameters": self.parameters.name,
             "scheme": str(self.scheme),
@@ -282,8 +283,8 @@ class Ciphertext:
         return f"<table><caption>Ciphertext</caption>{cells}</table>"
 
     def match(self, other: Ciphertext) -> Ciphertext:
-        """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more
-        than the other has; BFV's ciphertexts match without this. EngineError."""
+        """Bring the ciphertext to the scale and level of another, so that they can be added. CKKS needs one
+        prime more than the other has; BFV ciphertexts match anyway. Raises EngineError."""
         instance(other, Ciphertext, "What is to be matched", "a Ciphertext (Evaluator.load)")
         if self.scheme.is_bfv or (self.scale, self.primes) == (other.scale, other.primes):
             return self
@@ -307,12 +308,12 @@ class Ciphertext:
         return known.plus_noise(Uncertainty.rescaling(self.parameters, scale))
 
     def _switched(self) -> Known:
-        """What is known after a key switch."""
+        """Return what is known after a key switch."""
         return switched(self.known, self.parameters, self.primes, self.scale)
 
     def _product(self, other: Ciphertext) -> Knowledge:
-        """What is known of the product slot by slot, relinearized; where t has no slots, of polynomials, in
-        which n products add up."""
+        """Return what is known of the slot-wise product, relinearized; if t has no slots, of the product of
+        polynomials, in which n products add up."""
         terms = terms_of_product(self.parameters, self.scheme)
         mine, others = self._knowledge, other._knowledge
         largest = None
@@ -336,16 +337,15 @@ class Ciphertext:
         return Ciphertext(self.parameters, self.scheme, key_id, content, known)
 
     def _check(self, what: str, known: Known | Knowledge, primes: int, scale: float) -> None:
-        """ValueRangeError if values as large as known says have no room in a result of so many primes.
-
-        A scale that has none itself is for the evaluator to refuse, which says what to do about it.
+        """Raises ValueRangeError if values as large as `known` allows do not fit a result of so many primes.
+        A scale that does not fit is left to the evaluator, whose message tells what to do.
         """
         if scale >= self.parameters.moduli[primes]:
             return
         check_room(what, known.largest, self.parameters, primes, scale, self.scheme)
 
     def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
-        """Both at the level of the shorter one."""
+        """Bring two ciphertexts to the lower of their levels."""
         if (self.parameters, self.scheme) != (other.parameters, other.scheme):
             raise EngineError(
                 f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
@@ -401,7 +401,7 @@ class Ciphertext:
     def _joined(
         self, what: str, other: Ciphertext, operands: tuple[native.Ciphertext, native.Ciphertext]
     ) -> Knowledge:
-        """What is known of the sum or difference of two operands at one level."""
+        """Return what is known of the sum or difference of two operands at one level."""
         mine, others = self._knowledge, other._knowledge
         largest = sum_of((mine.largest, others.largest))
         found = Knowledge(largest, lambda: mine.known.plus(others.known), mine, others)
@@ -435,7 +435,7 @@ class Ciphertext:
         return self._made(native.multiply_plain(self._native, factor), known)
 
     def _times(self, numbers: ArrayLike, scale: float) -> Known:
-        """What is known of the product with numbers in the clear at this scale."""
+        """Return what is known of the product with numbers in the clear at this scale."""
         if is_one_real(numbers):
             return self.known.times_rounded(float(array(numbers).real), scale)
         known = self.known.times_slots(largest_of(numbers))
@@ -453,33 +453,33 @@ class Ciphertext:
 
 
 def _stated_scheme(frames: Bytes, parameters: ParameterSet) -> Scheme:
-    """The scheme that the first frame names; CKKS for a public key's, which no reader of ciphertexts takes.
-    FrameError."""
+    """The scheme that the first frame names; CKKS for a public key's frames, which every reader of
+    ciphertexts refuses. Raises FrameError."""
     return stated_header(frames, parameters).scheme or CKKS
 
 
 def switched(known: Known, parameters: ParameterSet, primes: int, scale: float) -> Known:
-    """After a key switch, if the set has any. BFV's integers have no error to follow."""
+    """Add the error of a key switch, if the set has a key prime. BFV's integers have no error to follow."""
     if known.error is None or not parameters.special_primes:
         return known
     return known.plus_noise(Uncertainty.switching(parameters, primes, scale))
 
 
 def is_one_real(numbers: ArrayLike) -> bool:
-    """Whether it is one real number, for all slots."""
+    """Whether the operand is a single real number, which applies to all slots."""
     given = array(numbers)
     return given.ndim == 0 and given.dtype.kind != "c"
 
 
 def largest_of(numbers: ArrayLike) -> float:
-    """The largest magnitude among numbers in the clear."""
+    """Return the largest magnitude among numbers in the clear."""
     return max((abs(complex(each)) for each in array(numbers).ravel().tolist()), default=0.0)
 
 
 def encoded(
     parameters: ParameterSet, scheme: Scheme, numbers: ArrayLike, scale: float, primes: int
 ) -> native.Plaintext:
-    """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
+    """Encode one number for all slots, or at most one for each slot. Raises ParameterError or EngineError."""
     given = array(numbers)
     context = context_of(parameters, scheme)
     if given.ndim > 1 or given.dtype.kind not in ("biu" if scheme.is_bfv else "biufc") or not given.size:

@@ -397,7 +397,8 @@ NB_MODULE(_core, m)
           "bytes.");
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
         .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())
-        .def("residues", &Frame::residues, "uint32 residues; FrameError if one is not below its prime.")
+        .def("residues", &Frame::residues,
+             "uint32 residues; raises FrameError if one is not below its prime.")
         .def_prop_ro("scheme", [](const Frame &f) { return static_cast<int>(f.frame.info.scheme); })
         .def_prop_ro("ntt_form", [](const Frame &f) { return f.frame.info.ntt_form; })
         .def_prop_ro("components", [](const Frame &f) { return f.frame.info.components; })

@@ -174,7 +174,7 @@ NB_MODULE(_owner, m)
         [](const Ciphertext &c, const SecretKey &secret) {
             return array_of(released([&] { return decrypt(c, secret); }), {c.context()->n() / 2});
         },
-        "ciphertext"_a, "secret"_a, "complex128 [n/2]: the slots. MismatchError for noise.");
+        "ciphertext"_a, "secret"_a, "complex128 [n/2]: the slots. Raises MismatchError for noise.");
     m.def(
         "decrypt_coefficients",
         [](const Ciphertext &c, const SecretKey &secret) {

@@ -22,7 +22,7 @@ module cm_word_input #(
     input  wire                             start_i,          // takes a packet; only while busy_o is low
     input  wire                             table_i,          // The packet is for a table.
     output wire                             busy_o,
-    // Words are there; they are taken in the same cycle if ready_i.
+    // Words are available; they are accepted in the same cycle if ready_i.
     output wire                             valid_o,
     input  wire                             ready_i,
     output wire [LOG2_N-1:0]                index_o,

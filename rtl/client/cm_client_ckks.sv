@@ -4,7 +4,7 @@
 // docs/encoding.md has the numbers, cm_client_codec the arithmetic.
 //
 // Values and results have a handshake of valid and ready, one word a cycle at most. Encoded pairs leave with
-// pair_o and must be taken; done_o is high for a cycle with the last one. wrong_o, too_many_o and
+// pair_o and must be accepted; done_o is high for a cycle with the last one. wrong_o, too_many_o and
 // result_wrong_o end the operation.
 `default_nettype none
 module cm_client_ckks #(
@@ -59,7 +59,7 @@ module cm_client_ckks #(
     input  wire [101:0]       second_i
 );
     // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may
-    // have. Decryption takes the first prime alone, and a scale below a quarter of it.
+    // have. Decryption takes only the first prime, and a scale below a quarter of it.
     localparam [5:0] MOST_SCALE = 6'd60, MOST_LIMIT = 6'd29;
     wire [5:0] log2_q = {1'b0, bits_i} - 6'd1;
     wire       scale_fits = scale_log2_i != 6'd0 && scale_log2_i <= MOST_SCALE && !coefficients_i;
@@ -95,7 +95,7 @@ module cm_client_ckks #(
         end
     end
 
-    // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there
+    // Real slots depend on d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there
     // is no m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the
     // difference of centres. A pair stays for a step of the codec, and is used at its end: so it may be a
     // cycle late.

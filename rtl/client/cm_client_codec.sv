@@ -9,7 +9,7 @@
 // before it: it meets points in nearly the same order, and needs none of the last ones until these are back.
 //
 // Values are written where the transform expects them, and read from there: no pass reorders them. Time
-// depends on the settings alone, except that a refused value ends the operation; then, as after a reset, the
+// depends only on the settings, except that a refused value ends the operation; then, as after a reset, the
 // memories are cleared.
 `default_nettype none
 module cm_client_codec #(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes commands, refuses those that have no key, are against the policy or do not fit the settings, and
-// keeps the one being executed.
+// stores the one being executed.
 //
-// ready_o and command_i are a handshake: a command is taken, or refused, in the cycle in which both are high.
-// What describes the command being executed follows a cycle later. A ciphertext may follow another one of its
-// kind at once; any other command waits until the engine is idle.
+// ready_o and command_i are a handshake: a command is accepted, or refused, in the cycle in which both are
+// high. The outputs that describe the command being executed follow a cycle later. A ciphertext may follow
+// another one of its kind at once; any other command waits until the engine is idle.
 `default_nettype none
 module cm_client_commands #(
     parameter integer WIDTH = 27,
@@ -17,7 +17,7 @@ module cm_client_commands #(
     input  wire [3:0]              code_i,
     output wire                    ready_o,
     output wire                    idle_o,      // high when no work, no wipe and no word to give is left
-    // What the engine does.
+    // The state of the engine.
     input  wire                    wiping_i,
     input  wire                    front_busy_i, // The front still samples for the last command.
     input  wire                    frame_valid_i, // A word of a frame waits to leave.
@@ -41,10 +41,10 @@ module cm_client_commands #(
     input  wire                    trits_there_i,
     input  wire                    secret_there_i,
     input  wire                    public_there_i,
-    // The command that is taken in this cycle.
+    // The command accepted in this cycle.
     output wire                    accepted_o,
     output wire                    begins_o,    // It follows no other one: counts start at zero.
-    output wire                    encryption_o, // The code is that of an encryption, taken or not.
+    output wire                    encryption_o, // The code is that of an encryption, accepted or not.
     output wire                    draws_seeds_o, // It takes a counter and seeds.
     // Why it is refused, in order.
     output wire                    unknown_o,

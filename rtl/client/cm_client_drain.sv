@@ -15,12 +15,12 @@ module cm_client_drain #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   begins_i,        // A command is taken, and counts start at zero.
+    input  wire                   begins_i,        // A command begins, and counts start at zero.
     input  wire                   decrypts_i,
     input  wire                   ckks_i,
     input  wire [WIDTH-1:0]       t_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    // What is there.
+    // Available inputs.
     input  wire                   read_done_i,     // The last frame of a ciphertext was found right.
     input  wire [7:0]             lanes_done_i,
     input  wire [7:0]             finished_i,      // number of ciphertexts
@@ -28,7 +28,7 @@ module cm_client_drain #(
     // A pair of residues is read from a set.
     output wire                   issue_o,
     output reg  [LOG2_N-2:0]      index_o,
-    output wire [1:0]             set_o,           // the set, by turns
+    output wire [1:0]             set_o,           // the set; the three take turns
     output wire [LOG2_PRIMES-1:0] prime_o,
     output wire                   upper_o,         // selects the upper sum in cm_client_products
     input  wire [127:0]           wide_i,          // products of cm_client_products, like the next two

@@ -29,7 +29,7 @@ module cm_client_engine #(
     input  wire [3:0]  command_code_i,
     output wire        ready_o,
     output wire        idle_o,  // high when no work, no wipe and no word to give is left
-    output wire [3:0]  fault_o, // number in cm_client_map.svh, until a command is taken; 0: none
+    output wire [3:0]  fault_o, // number in cm_client_map.svh, until a command is accepted; 0: none
     output wire        faults_o, // high for a cycle, with the first one of each fault
     // Random words: eight for each ciphertext and each key that is drawn, and 1,024 behind the first command.
     input  wire        entropy_valid_i,
@@ -99,7 +99,7 @@ module cm_client_engine #(
     wire              exhausted, counter_falls, too_late, window_late;
     wire              read_fault, residue_fault, decoded_wrong, seeds_refused, entropy_fails;
     wire              out_of_range, ckks_wrong, too_many, ckks_too_many;
-    wire              accepted; // A command is taken.
+    wire              accepted; // A command is accepted.
     cm_client_faults #(.LOG2_N(LOG2_N)) u_faults (
         .clk_i(clk_i), .rst_i(rst_i), .abort_i(abort_i), .accepted_i(accepted), .busy_i(write_i && !idle_o),
         .command_i(unknown_command), .no_key_i(no_key), .policy_i(not_allowed || fixed_write),
@@ -184,9 +184,9 @@ module cm_client_engine #(
 
     wire             trits_there, secret_there, public_there, secret_loaded;
     wire [1:0]       tag_keys_there; // {of results, of the device}
-    wire             begins;         // A command is taken, and all counts start at zero.
-    wire             encryption;     // The command's code is that of an encryption, taken or not.
-    wire             draws_seeds;    // A command is taken that draws seeds for a ciphertext.
+    wire             begins;         // A command begins, and all counts start at zero.
+    wire             encryption;     // The command's code is that of an encryption, accepted or not.
+    wire             draws_seeds;    // A command that draws seeds is accepted for a ciphertext.
     wire             encrypts, decrypts, publishes, generates, enters, loads_key, symmetric, public_key;
     wire             in_coefficients, encodes_ckks, decodes_ckks, front_busy;
     wire [COUNT-1:0] pieces_of_one;  // pieces of randomness that a ciphertext takes

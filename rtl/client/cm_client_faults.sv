@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names the first of the faults of a cycle, and starts the wipe that it, an abort or a reset calls for
-// (cm_client_wipe). A fault is named from the next cycle on, until a command is taken; raised_o is high for a
+// (cm_client_wipe). A fault is named from the next cycle until a command is accepted; raised_o is high for a
 // cycle, with the first cycle of each fault.
 `default_nettype none
 module cm_client_faults #(
@@ -9,7 +9,7 @@ module cm_client_faults #(
     input  wire              clk_i,
     input  wire              rst_i,
     input  wire              abort_i,
-    input  wire              accepted_i,     // A command is taken.
+    input  wire              accepted_i,     // A command is accepted.
     // Faults of this cycle, in the order of their precedence.
     input  wire              busy_i,         // A setting was written while the engine was not idle.
     input  wire              command_i,      // The command is unknown.
@@ -50,7 +50,7 @@ module cm_client_faults #(
         : too_many_i ? FAULT_TOO_MANY
         : key_i ? FAULT_KEY
         : setting_i ? FAULT_SETTINGS : FAULT_NONE;
-    // Whoever sends frames or values must not be able to wipe the keys.
+    // A sender of frames or values must not be able to wipe the keys.
     wire fault_keeps = fault == FAULT_NONE || fault == FAULT_FRAME || fault == FAULT_RESULT
         || fault == FAULT_RANGE
         || fault == FAULT_TOO_MANY;

@@ -17,7 +17,7 @@ module cm_client_health (
     input  wire        begin_i,    // begins the start-up, unless it has begun
     output wire        starting_o, // The start-up takes words.
     output reg         tested_o,   // The start-up is over.
-    input  wire        valid_i,    // A word is taken.
+    input  wire        valid_i,    // A word is accepted.
     input  wire [31:0] word_i,
     output reg         failed_o    // A test failed for the word of the last cycle.
 );
@@ -58,7 +58,7 @@ module cm_client_health (
     endfunction
 
     reg  [9:0]  number; // number of the word; windows of 32, 64 and 256 words follow each other
-    reg         any;    // A word was taken.
+    reg         any;    // A word was accepted.
     reg  [31:0] last;
     // State of the repetition count tests.
     reg  [5:0]  run;    // number of equal bits up to the last one

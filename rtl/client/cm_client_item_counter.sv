@@ -7,7 +7,7 @@ module cm_client_item_counter #(
     parameter integer LOG2_PRIMES = 2
 ) (
     input  wire                   clk_i,
-    input  wire                   rst_i,             // Reset, or a command is taken: counts start at zero.
+    input  wire                   rst_i,             // Reset, or a command begins: counts start at zero.
     input  wire                   ends_i,
     input  wire [1:0]             last_kind_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
@@ -18,7 +18,7 @@ module cm_client_item_counter #(
     output reg  [1:0]             turn_o,            // The three sets take turns, one prime each.
     output wire                   last_kind_o,       // It is the last item of its prime,
     output wire                   last_o,            // and of its ciphertext.
-    // What has ended before it.
+    // Counts of what has ended before it.
     output reg  [7:0]             items_done_o,
     output reg  [7:0]             primes_done_o,     // Its lowest bit is the parity of the current prime.
     output reg  [7:0]             ciphertexts_done_o,

@@ -12,11 +12,11 @@ module cm_client_key_check #(
     input  wire                   clk_i,
     input  wire                   rst_i,       // forgets the coefficients and, unless keys_stay_i, the keys
     input  wire                   keys_stay_i,
-    input  wire                   accepted_i,  // A command is taken.
+    input  wire                   accepted_i,  // A command is accepted.
     input  wire [3:0]             code_i,      // code of the command
     input  wire                   secret_loaded_i, // The secret key's transform has been stored.
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    // What is written in this cycle.
+    // The word written in this cycle.
     input  wire                   table_place_i,
     input  wire                   table_i,
     input  wire                   key_i,

@@ -8,7 +8,7 @@ module cm_client_lane_control #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   begins_i, // A command is taken, and counts start at zero.
+    input  wire                   begins_i, // A command begins, and counts start at zero.
     // The command being executed.
     input  wire                   decrypts_i,
     input  wire                   public_key_i,

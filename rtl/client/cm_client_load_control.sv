@@ -13,7 +13,7 @@ module cm_client_load_control #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   begins_i,       // A command is taken, and counts start at zero.
+    input  wire                   begins_i,       // A command begins, and counts start at zero.
     // The command being executed.
     input  wire                   decrypts_i,
     input  wire                   publishes_i,
@@ -24,7 +24,7 @@ module cm_client_load_control #(
     input  wire [7:0]             pieces_i,       // number of pieces of randomness that a ciphertext takes
     input  wire [7:0]             begun_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    // What is there.
+    // Available inputs.
     input  wire [7:0]             pieces_done_i,
     input  wire                   sampling_i,     // A piece is being sampled.
     input  wire [LOG2_N-3:0]      groups_i,       // number of its groups of eight that are there
@@ -41,7 +41,7 @@ module cm_client_load_control #(
     output wire [1:0]             kind_o,
     output wire                   natural_o,      // The load is of a public half, whose pairs are neighbours.
     output wire [LOG2_PRIMES-1:0] prime_o,
-    output wire                   place_o,        // place of the noise under the secret key, by turns
+    output wire                   place_o,        // alternating place of the noise under the secret key
     output wire                   write_o,
     output wire [1:0]             set_o,
     output wire [LOG2_N-2:0]      write_index_o,

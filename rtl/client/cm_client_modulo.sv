@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces 64-bit words modulo q, one word every six cycles, by long division: each stage divides four bits in
-// each of six cycles. A residue leaves with valid_o and must be taken. q_i must not change while words are in
-// the pipeline. Zeros that follow the last word clear it.
+// each of six cycles. A residue leaves with valid_o and must be accepted. q_i must not change while words are
+// in the pipeline. Zeros that follow the last word clear it.
 `default_nettype none
 module cm_client_modulo #(
     parameter integer WIDTH = 27 // bits of the widest q; it has 22 or more
@@ -13,7 +13,7 @@ module cm_client_modulo #(
     input  wire [63:0]      x_i,
     input  wire [WIDTH-1:0] q_i,
     output wire             busy_o,   // A residue is in the pipeline or at its output.
-    output wire             valid_o,  // A residue is there, and must be taken.
+    output wire             valid_o,  // A residue is there, and must be accepted.
     output wire [WIDTH-1:0] residue_o
 );
     `include "cm_refuse.svh"
@@ -49,7 +49,7 @@ module cm_client_modulo #(
         turn <= hands_on ? 3'd0 : turn + 1'b1;
         if (hands_on) valid <= {valid[STAGES-2:0], valid_i};
         if (rst_i) begin
-            turn <= TURNS[2:0] - 3'd1; // The word that is there leaves.
+            turn <= TURNS[2:0] - 3'd1; // The present word leaves.
             valid <= {STAGES{1'b0}};
         end
     end

@@ -2,7 +2,7 @@
 // Samples centred binomial noise, 32 coefficients from 42 words: bit j of the first 21 words adds one to
 // coefficient j, and bit j of the other 21 subtracts one. Subtracting is done by adding one for each 0, with
 // coefficients that begin at -21. The module takes two words a cycle and then gives eight coefficients a
-// cycle, which must be taken. Its time does not depend on data.
+// cycle, which must be accepted. Its time does not depend on data.
 `default_nettype none
 module cm_client_noise (
     input  wire        clk_i,
@@ -10,7 +10,7 @@ module cm_client_noise (
     input  wire        valid_i,
     output wire        ready_o,
     input  wire [63:0] data_i,
-    output wire        eight_o, // Eight coefficients, in order, leave and must be taken.
+    output wire        eight_o, // Eight coefficients, in order, leave and must be accepted.
     output wire [47:0] eight_data_o // signed coefficients of 6 bits
 );
     localparam [4:0] WORDS = 5'd21;

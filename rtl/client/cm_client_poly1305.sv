@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The polynomial of Poly1305 (RFC 8439, without the addition at its end) over whole blocks of 16 bytes: h =
 // (h + b + 2^128) r modulo 2^130 - 5. A block takes 128 / DIGIT + 5 cycles, four of them for its words. Time
-// depends on the number of blocks alone.
+// depends only on the number of blocks.
 //
 // Words are added to h as they arrive; h rotates by a word with each. The multiplier takes r in digits of
 // DIGIT bits, the highest first. What reaches 2^130 is added again at the bottom, five times, because 2^130 =

@@ -2,19 +2,19 @@
 // The front of the engine: for each ciphertext or key it has seeds drawn, and then samples the pieces of
 // randomness. The pieces of a ciphertext are, in this order, u, the noise of component 1, and that of
 // component 0; under the secret key the last alone. Noise of consecutive ciphertexts under the secret key is
-// in two places by turns.
+// in two alternating places.
 //
 // busy_o rises in the cycle after a command was accepted, and falls once all pieces are sampled and the
 // message is in its memory. A piece waits until the loads of what was in its place are done. Blocks of key
 // stream are asked for with request_o and granted_i, words enter with a handshake of valid and ready, and
-// samples leave in groups of eight, which must be taken.
+// samples leave in groups of eight, which must be accepted.
 `default_nettype none
 module cm_client_sampling #(
     parameter integer LOG2_N = 12
 ) (
     input  wire              clk_i,
     input  wire              rst_i,
-    // The command that is taken in this cycle.
+    // The command accepted in this cycle.
     input  wire              accepted_i,
     input  wire              begins_i,
     input  wire              draws_seeds_i,
@@ -45,7 +45,7 @@ module cm_client_sampling #(
     input  wire [63:0]       word_i,
     output wire              noise_ready_o,
     output wire              ternary_ready_o,
-    input  wire              block_leaves_i, // the last word of a block is taken
+    input  wire              block_leaves_i, // the last word of a block is accepted
     // Samples.
     output wire              noise_eight_o,
     output wire [47:0]       noise_o,

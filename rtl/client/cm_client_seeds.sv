@@ -67,7 +67,7 @@ module cm_client_seeds (
     reg         has_kept; // public_o's lower half has one.
     reg         drawing;
     reg [IMAGE-1:0] image;
-    reg         drawn; // There is an image.
+    reg         drawn; // An image exists.
     reg         same_bytes, same_halves, same_draw; // what is known so far of the draw
 
     assign free_o = state == IDLE && !has_key && !publish_i;

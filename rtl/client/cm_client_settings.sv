@@ -15,12 +15,12 @@ module cm_client_settings #(
     input  wire                   rst_i,       // clears secrets and what protects them, unless keys_stay_i
     input  wire                   keys_stay_i,
     input  wire                   idle_i,
-    input  wire                   accepted_i,  // A command is taken, which fixes the policy and the secrets.
+    input  wire                   accepted_i,  // A command is accepted; policy and secrets are now fixed.
     input  wire                   write_i,
     input  wire [11:0]            address_i,
     input  wire [31:0]            data_i,
     input  wire [WIDTH-1:0]       table_q_i,   // the prime with number table_prime_o
-    // What is written in this cycle.
+    // The word written in this cycle.
     output wire                   global_o,    // a setting that belongs to no single prime
     output wire                   prime_o,     // a setting of a prime
     output wire                   counter_o,   // the upper word of the counter, which takes both
@@ -94,7 +94,7 @@ module cm_client_settings #(
     assign trits_o = global_o && at == MAP_TRITS;
     assign replaces_primes_o = prime_o && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR);
 
-    // CKKS has a scale of its own, as binary64.
+    // CKKS has its own scale, as binary64.
     assign frame_scale_o = ckks_o ? {1'b0, 11'd1023 + {5'd0, ckks_scale_o}, 52'd0} : scale_o;
     assign scheme_o = ckks_o ? SCHEME_CKKS : SCHEME_BFV;
 

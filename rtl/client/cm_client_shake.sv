@@ -21,7 +21,7 @@ module cm_client_shake #(
     output reg  [LOG2_PRIMES-1:0] prime_o,   // number of the prime whose residues are made
     input  wire [WIDTH-1:0]       q_i,       // that prime
     input  wire                   room_i,    // There is room for five pairs.
-    output wire                   pair_o,    // two residues, which must be taken
+    output wire                   pair_o,    // two residues, which must be accepted
     output wire [2*WIDTH-1:0]     pair_data_o
 );
     `include "cm_refuse.svh"

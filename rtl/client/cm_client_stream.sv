@@ -45,7 +45,7 @@ module cm_client_stream #(
     reg [3:0]     left; // number of words left in the block
     reg [TAG-1:0] held_tag;
 
-    // The next words are a block's first ones: known before it is known whether a word is taken.
+    // The next words are a block's first ones: known before it is known whether a word is accepted.
     wire fresh = left == 4'd0 || left == 4'd1;
     wire take_block = core_valid[from] && (left == 4'd0 || (left == 4'd1 && take_i));
     assign ready_o = core_ready[to];

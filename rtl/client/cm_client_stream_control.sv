@@ -20,7 +20,7 @@ module cm_client_stream_control #(
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
-    input  wire                   begins_i,       // A command is taken, and counts start at zero.
+    input  wire                   begins_i,       // A command begins, and counts start at zero.
     // The command being executed.
     input  wire                   decrypts_i,
     input  wire                   encrypts_i,
@@ -31,7 +31,7 @@ module cm_client_stream_control #(
     input  wire [7:0]             pieces_i,       // number of pieces of randomness that a ciphertext takes
     input  wire [7:0]             begun_i,
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
-    // What is there.
+    // Available inputs.
     input  wire [7:0]             pieces_done_i,
     input  wire [7:0]             fills_done_i,
     input  wire [7:0]             lanes_done_i,
@@ -57,7 +57,7 @@ module cm_client_stream_control #(
     output wire [LOG2_N-2:0]      index_o,
     output wire                   add_o,
     output wire [LOG2_PRIMES-1:0] prime_o,
-    output wire                   place_o,        // place of the noise under the secret key, by turns
+    output wire                   place_o,        // alternating place of the noise under the secret key
     output wire                   component_o,
     output wire                   multiplies_o,   // The item is a product in coefficient form, back to a set.
     // The item is a sum with what the loader gives, in coefficient form.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples uniform ternary coefficients: sixteen base-3 digits of each 64 bits, taken as a fraction; a
 // coefficient is its digit less one. It makes four digits a cycle, with the product by 81 = 64 + 16 + 1, and
-// every other cycle eight leave and must be taken. A word is taken every four cycles, with valid_i and
+// every other cycle eight leave and must be accepted. A word is taken every four cycles, with valid_i and
 // ready_o. The time does not depend on data.
 `default_nettype none
 module cm_client_ternary #(
@@ -12,7 +12,7 @@ module cm_client_ternary #(
     input  wire        valid_i,
     output wire        ready_o,
     input  wire [BITS-1:0] data_i,
-    output wire        eight_o, // Eight digits, in order, leave and must be taken.
+    output wire        eight_o, // Eight digits, in order, leave and must be accepted.
     output wire [15:0] eight_data_o // digits of 2 bits
 );
     // The digits of a number below 81, the highest first.

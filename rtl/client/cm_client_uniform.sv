@@ -18,7 +18,7 @@ module cm_client_uniform #(
     input  wire               valid_i,
     output wire               ready_o,
     input  wire [63:0]        data_i,
-    output wire               pair_o,  // Two residues leave and must be taken.
+    output wire               pair_o,  // Two residues leave and must be accepted.
     output wire [2*WIDTH-1:0] pair_data_o,
     // Residues of the polynomial accepted so far; after n of them, the rest is dropped.
     output reg  [LOG2_N:0]    residues_o

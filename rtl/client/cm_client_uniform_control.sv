@@ -4,7 +4,7 @@
 // are sure to bring.
 //
 // run_i starts it, and must stay high until all primes' residues have been used; a public half is made once
-// for each time that it rises. Pairs leave with pair_o and must be taken.
+// for each time that it rises. Pairs leave with pair_o and must be accepted.
 `default_nettype none
 module cm_client_uniform_control #(
     parameter integer LOG2_N = 12,

@@ -4,7 +4,7 @@
 // when it is done.
 //
 // value_valid_i and value_ready_o are a handshake, one value a cycle. A scaled value leaves five cycles after
-// it entered, with scaled_valid_o and its place filled_o, and must be taken.
+// it entered, with scaled_valid_o and its place filled_o, and must be accepted.
 `default_nettype none
 module cm_client_values #(
     parameter integer LOG2_N = 12,
@@ -12,8 +12,8 @@ module cm_client_values #(
 ) (
     input  wire               clk_i,
     input  wire               rst_i,
-    input  wire               starts_i,    // An encryption is taken.
-    input  wire               begins_i,    // A command is taken whose counts start at zero.
+    input  wire               starts_i,    // An encryption is accepted.
+    input  wire               begins_i,    // A command begins whose counts start at zero.
     input  wire               message_free_i, // The message's memory may be filled.
     // Settings.
     input  wire               ckks_i,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences the engine's work: which row of the banks is read in which cycle, by which operation, and where
-// the result is written LATENCY - 1 cycles later. A job is taken in a cycle with start_i and without busy_o.
+// the result is written LATENCY - 1 cycles later. A job is accepted in a cycle with
+// start_i and without busy_o.
 //
 // A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this
 // order, of one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Negacyclic number-theoretic transforms and pointwise products modulo a prime chosen at run time, in place.
 //
-// 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a
+// 2^LOG2_UNITS butterflies, each with two banks of the data memory and its own table, work on a row at a
 // time (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of
 // the software: output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in
 // stage s, is psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply), or computed from a

@@ -37,19 +37,19 @@ module cm_soc #(
     generate
         `CM_REFUSE(g_bad_engine, ENGINE < 0 || ENGINE > 1, "cm_soc: ENGINE must be 0 or 1.")
     endgenerate
-    localparam [5:0] UART = 6'd0;    // write: a byte; read: whether there is room for one
+    localparam [5:0] UART = 6'd0;    // write: a byte; read: whether one fits
     localparam [5:0] EXIT = 6'd1;    // write: the program is over
-    localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one
-    localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as there is one
+    localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as one is available
+    localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as one is available
     localparam [5:0] ADDRESS = 6'd4; // write: address of the transfers that are started next
     // Write: values to the engine; bit 20: they have 16 bits; bit 21: they are signed; bit 22: they are
     // pieces, and ADDRESS is that of a list. Read: busy.
     localparam [5:0] SEND = 6'd5;
-    localparam [5:0] RECEIVE = 6'd6; // write: at most so many words from the engine; read: how many have come
-    localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
+    localparam [5:0] RECEIVE = 6'd6; // write: the most words to receive from the engine; read: words received
+    localparam [5:0] LEAVE = 6'd7;   // write: number of words to send to the port; read: busy
     localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
-    localparam [5:0] CLEAR = 6'd10;  // write: so many words become 0; read: busy
+    localparam [5:0] CLEAR = 6'd10;  // write: number of words to clear; read: busy
     localparam integer ENGINE_IRQ = 3; // The core has the interrupts below it for itself.
 
     // --- the core ------------------------------------------------------------------------------------------

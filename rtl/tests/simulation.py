@@ -67,7 +67,7 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
 
 
 def settings() -> dict[str, Any]:
-    """What simulate() was called with, inside the simulation."""
+    """Return simulate()'s arguments inside the simulation."""
     return json.loads(os.environ[SETTINGS])
 
 

@@ -315,7 +315,7 @@ def words_in(handle):
 
 
 def residues_in(dut):
-    """What of the data path and its memories is not zero."""
+    """Return the parts of the data path and its memories that are not zero."""
     places = (dut.u_engine, dut.u_departure, dut.u_arrival.beat)
     return [path for place in places for path, value in words_in(place) if value.strip("0")]
 
@@ -468,7 +468,7 @@ async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
 
 
 async def busy_cycles(dut, busy):
-    """How long the signal is set when it is set next."""
+    """Return for how many cycles the signal is set when it is set next."""
     while not int(busy.value):
         await cycles(dut)
     count = 0

@@ -194,7 +194,7 @@ def run_memory(mapped: asic.Mapped, dump: Path, depth: int, address_width: int) 
 
 
 def memory_cycles(depth: int) -> list[dict[str, int]]:
-    """What memory_bench.sv does, from two idle cycles on."""
+    """Return memory_bench.sv's cycles, after two idle ones."""
     last = depth - 1
     idle = {"read_address_i": last}
     writes = [

@@ -168,7 +168,8 @@ async def faulted(bus):
 
 @cocotb.test()
 async def a_fault_behind_a_fault_interrupts(dut):
-    """With no command in between, which would clear the first one; also of the same number."""
+    """Raise two faults without a command in between, which would clear the first one; also two of the same
+    number."""
     bus = await started(dut)
     await faulted(bus)
     for _ in range(2):

@@ -143,7 +143,7 @@ def test_key_streams():
 
 
 async def collected(dut, words, count, output, rng):
-    """What a sampler gives of these words, offered with pauses."""
+    """Return a sampler's output for these words, offered with pauses."""
     got, at = [], 0
     for _ in range(40 * count + 200):
         offered = at < len(words) and rng.random() < 0.8

@@ -305,7 +305,7 @@ def test_more_values_than_slots(complex_slots):
 
 
 def magnitude(word, is_float):
-    """As MAP_LARGEST has it."""
+    """Return a magnitude in the form of MAP_LARGEST."""
     return word & 0x7FFFFFFF if is_float else abs(word - (word >> 31 << 32))
 
 
@@ -427,7 +427,7 @@ def kept_and_other(**wanted):
 
 
 def states_after(prepare, command, cycles, **wanted):
-    """What every variable holds after a wipe in the middle of a command, for two sets of secrets."""
+    """Return every variable's value after a wipe in the middle of a command, for two sets of secrets."""
     states = []
     case, other = kept_and_other(**wanted)
     for kept in (case, other):

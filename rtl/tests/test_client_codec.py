@@ -307,7 +307,7 @@ def test_time():
 
 
 def state_of(handle, path=""):
-    """What every variable below a handle holds, by its path."""
+    """Return the value of every variable below a handle, by its path."""
     if isinstance(handle, HierarchyObject | HierarchyArrayObject | ArrayObject):
         found = {}
         for child in handle:
@@ -365,7 +365,7 @@ async def forgets_everything(dut):
 
 @cocotb.test()
 async def would_remember_otherwise(dut):
-    """The same comparison finds the messages where nothing is reset."""
+    """Check that the same comparison finds the messages if nothing is reset."""
     await prepared(dut)
     states = []
     for case in given_cases()[:2]:

@@ -659,7 +659,7 @@ SECRETS = ("ternary", "device_secret", "draws", "messages")
 
 
 def states_after(prepare, command, cycles, secrets=SECRETS, **wanted):
-    """What every variable holds after a wipe in the middle of a command, for two sets of secrets."""
+    """Return every variable's value after a wipe in the middle of a command, for two sets of secrets."""
     of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 1, **wanted}
     case, other = case_of(**of, seed=70), case_of(**of, seed=71)
     states = []

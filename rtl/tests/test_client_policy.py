@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client engine refuses whoever drives it: its key, keys that hide nothing, counters that come
-again, settings that it has no place for; and what keeps its keys."""
+"""The client engine's refusals: of its key, of keys that hide nothing, of repeated counters, and of settings
+that do not exist; and the protection of its keys."""
 
 import struct
 
@@ -67,7 +67,7 @@ def asking_for_the_key(case):
 
 
 def asked_for_its_key(policy):
-    """What an engine that drew its key answers, in words of two values."""
+    """Return the answer of an engine that drew its key, in words of two values."""
     case = case_of(set="n1024_q26", t=4, public=True, seed=201)
     key = key_of({**case, "public": []})
     engine = Client(SMALL)

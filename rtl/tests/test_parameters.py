@@ -122,7 +122,7 @@ def name_of(of):
 
 
 def sources(top):
-    """What a module is read with: its include folders, and the files."""
+    """Return a module's include folders and files."""
     if top in (ENGINE, ACCELERATOR):
         return INCLUDES, SOURCES
     system = [*SOC_SOURCES, picorv32()] if top.startswith("cm_soc") else []

@@ -50,7 +50,7 @@ TYPES = {(True, False): "h", (True, True): "i", (False, False): "H", (False, Tru
 
 
 def received(name, chip, **wanted):
-    """What a device decrypts through the engine, which is what it decrypts in software: the status of each
+    """Return the results of decryption through the engine, which equal those in software: the status of each
     ciphertext, and the cycles of both."""
     field, sent = soc.receiver(name, **{**RECEIVER, **wanted})
     engine, software = soc.simulate(field, chip), soc.simulate(field, soc.SOFTWARE)

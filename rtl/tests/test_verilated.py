@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is too large for Icarus Verilog, under Verilator: the named configurations, with both pipelines. Each
-computes what an independent transform does, in no more cycles than it was built for."""
+"""The named configurations with both pipelines under Verilator, because they are too large for Icarus
+Verilog. Each computes the results of an independent transform, in at most the stated cycles."""
 
 import pytest
 from simulation import slow

@@ -48,7 +48,8 @@ ABC = f"+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{{D}};&put;
 
 @dataclass(frozen=True)
 class Recipe:
-    """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period.
+    """A recipe that turns logic into cells. booth: multipliers by Booth's recoding; share: of the clock's
+    period.
 
     abc: the script of ABC; plain: modules in which it looks for no other structures of the same function;
     compact: those for which it takes the cells with the least area, for they have time. port_load_ff: what an
@@ -378,7 +379,7 @@ def _statistics(mapped: Mapped) -> dict[str, dict[str, int]]:
 
 
 def _occurrences(modules: Mapping[str, Mapping[str, int]], top: str) -> dict[str, int]:
-    """How often each module occurs."""
+    """Count how often each module occurs."""
     times: dict[str, int] = defaultdict(int)
 
     def visit(name: str, count: int) -> None:
@@ -417,7 +418,7 @@ def _memory_bits(path: Path) -> dict[str, int]:
 
 
 def _bits_in_macros(mapped: Mapped) -> int:
-    """Those of the design's memories for which a macro was chosen."""
+    """Return the bits of the design's memories for which a macro was chosen."""
     before, after = (_memory_bits(mapped.directory / f"{stage}.json") for stage in ("memories", "flops"))
     times = _occurrences(_statistics(mapped), mapped.top)
     return sum((before[name] - after[name]) * count for name, count in times.items())
@@ -451,7 +452,7 @@ def area(mapped: Mapped) -> Report:
 
 
 def sta(mapped: Mapped, clock: str, commands: Sequence[str], name: str) -> str:
-    """What OpenSTA says to commands, once the netlist and its constraints are read."""
+    """Run commands in OpenSTA after the netlist and its constraints, and return the output."""
     target = mapped.target
     script = [
         *(f"read_liberty {path}" for path in (target.cells, *target.macros)),
@@ -501,8 +502,9 @@ def simulate(
     arguments: Sequence[str] = (),
     parameters: Mapping[str, int] | None = None,
 ) -> str:
-    """What a test bench of the design's ports prints over the mapped netlist, with the delays of its cells,
-    under Icarus Verilog. Raises ToolError if it fails. For small designs: gates.simulate() is much faster.
+    """Run a test bench of the design's ports on the mapped netlist, and return its output, with the delays of
+    its cells, under Icarus Verilog. Raises ToolError if it fails. For small designs: gates.simulate() is much
+    faster.
 
     It dumps what is to be measured: `$dumpvars(1, <the design's instance>)`, and `$dumpoff` at the end.
     parameters: the test bench's.

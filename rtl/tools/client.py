@@ -103,7 +103,7 @@ def build(shape: Shape, *, state: bool = False, waves: bool = False) -> Path:
 
 @dataclass(frozen=True)
 class Key:
-    """What the engine needs of a device, as a case (client_cases.py) has it."""
+    """The keys of a device that the engine needs, as in a case (client_cases.py)."""
 
     params_id: int
     key_id: int
@@ -119,7 +119,7 @@ class Key:
 
 @dataclass
 class Outcome:
-    """What a run of the engine gave."""
+    """The outcome of a run of the engine."""
 
     frames: list[bytes]
     """By ciphertext."""
@@ -213,7 +213,8 @@ class Client:
         self.run()
 
     def fractions(self, key: Key) -> None:
-        """With which BFV decrypts. A key that decrypts only tagged frames needs them first."""
+        """Set the fractions with which BFV decrypts. A key that decrypts only tagged frames needs them
+        first."""
         modulus = prod(key.primes)
         for i, q in enumerate(key.primes):
             fraction = (pow(modulus // q, -1, q) << 64) // q
@@ -287,7 +288,7 @@ class Client:
         self.script.append(f"read {len(words)} " + " ".join(map(str, words)))
 
     def stall(self, enter: int, leave: int, seed: int) -> None:
-        """How many of 256 cycles the streams in and out pause."""
+        """Set in how many of 256 cycles the streams in and out pause."""
         self.script.append(f"stall {enter} {leave} {seed}")
 
     def waves(self, path: Path) -> None:
@@ -299,7 +300,7 @@ class Client:
         self.script.append(f"command {constants()[name]}")
 
     def run(self, cycles: int = MOST_CYCLES) -> None:
-        """Until nothing is left to do."""
+        """Run until nothing is left to do."""
         self.script.append(f"run {cycles}")
 
     def simulate(self, *, state: bool = False, record: bool = False) -> Outcome:

@@ -130,7 +130,7 @@ def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
 
 
 def soc_ckks_times() -> dict[str, int]:
-    """The same with CKKS."""
+    """Measure the chip's times with CKKS."""
     field = soc.field("bench-ckks", set=SET, log2_scale=SOC_LOG2_SCALE, ciphertexts=2, seed=1)
     engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))
     if engine.code or software.code or engine.frames != software.frames or not engine.frames:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client engine must do, from the C library: prints cases as JSON. Runs in .venv.
+"""Print cases for the client engine as JSON, with the C library's results. Runs in .venv.
 
     .venv/bin/python rtl/tools/client_cases.py '[{"vector": 12}]'
     .venv/bin/python rtl/tools/client_cases.py '[{"set": "n1024_q26", "t": 12289, "public": false}]'
@@ -97,7 +97,7 @@ def settings(
 
 
 def tag_of(wanted: dict[str, Any], rng: random.Random, counter: int) -> dict[str, Any] | None:
-    """How frames are tagged, if they are to be: wanted["tagged"] is "first", of a window, or "again"."""
+    """Return the tag of frames, if they have one: wanted["tagged"] is "first", of a window, or "again"."""
     if not wanted.get("tagged"):
         return None
     past = rng.getrandbits(32) % (counter + 1) // 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client engine must do with CKKS, from the C library: prints cases as JSON. Runs in .venv.
+"""Print CKKS cases for the client engine as JSON, with the C library's results. Runs in .venv.
 
     .venv/bin/python rtl/tools/client_ckks_cases.py '[{"set": "n1024_q26", "log2_scale": 20, "seed": 1}]'
 
@@ -160,7 +160,7 @@ def frame_of(case: dict[str, Any], component: int, prime: int, residues: np.ndar
 
 
 def in_full(case: dict[str, Any], data: bytes) -> bytes:
-    """The same ciphertext with component 1 in place of a seed."""
+    """Return the same ciphertext with component 1 in place of a seed."""
     chosen = parameters.by_name(case["set"])
     frames = [_core.Frame(core_params(chosen), frame) for frame in split(data)]
     if not frames[0].is_seed:

@@ -42,7 +42,7 @@ def modules_of(
 
 
 def memories_of(modules: Mapping[str, Any], top: str) -> Counter[tuple[int, int]]:
-    """How many memories a design has of each number of words and width."""
+    """Count a design's memories by number of words and width."""
 
     def of(name: str) -> Counter[tuple[int, int]]:
         module = modules[name]

@@ -131,7 +131,7 @@ endmodule
 
 
 def _bits(corrections: list[int], which: int) -> str:
-    """Those of angle EIGHTH come first in the number's lowest bits."""
+    """Join the bits of all angles; those of angle EIGHTH are the lowest."""
     by_place = [corrections[-1], *corrections[:-1]]
     number = sum((c >> which & 1) << place for place, c in enumerate(by_place))
     return ",\n".join(f"        256'h{number >> 256 * i & (1 << 256) - 1:064x}" for i in reversed(range(8)))

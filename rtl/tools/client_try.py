@@ -56,7 +56,7 @@ def options() -> argparse.Namespace:
 
 
 def case_of(chosen: argparse.Namespace) -> dict[str, Any]:
-    """What the C library makes of the values. Raises ToolError with its reason if it refuses them."""
+    """Encrypt the values with the C library. Raises ToolError with its reason if it refuses them."""
     wanted = {"set": chosen.set, "messages": [chosen.values], "public": chosen.public}
     if chosen.shake256:
         wanted["xof"] = client_bench.SHAKE256

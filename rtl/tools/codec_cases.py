@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cm_client_codec and its parts must do, from the golden model: prints cases as JSON. Runs in .venv.
+"""Print cases for cm_client_codec and its parts as JSON, with the golden model's results. Runs in .venv.
 
     .venv/bin/python rtl/tools/codec_cases.py '{"kind": "values", "seed": 1}'
 

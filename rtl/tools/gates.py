@@ -99,14 +99,14 @@ class _Writer:
             yield f"{_net(net)} {_delay(self.delays[net])} {len(function.pins)} {ins} {truth:x}"
 
     def resets(self, instance: Instance) -> bool:
-        """By a pin that is not tied."""
+        """Whether a flip-flop is reset by a pin that is not tied."""
         reset = instance.nets.get("RESET_B", "1")
         driver = self.cells.drivers.get(reset)
         high = driver[0].cell.pins[driver[1]].function if driver else None
         return not (reset == "1" or (high and high.verilog == "1"))
 
     def latch(self, instance: Instance) -> str:
-        """As a gate that has its own output as an input: its data while its clock is high."""
+        """Model a latch as a gate with its own output as an input: it passes data while its clock is high."""
         latch = instance.cell.latch
         assert latch is not None
         (q,) = instance.outputs()

@@ -83,7 +83,7 @@ def parse(text: str) -> Group:
 
 
 def _arguments(tokens: list[str]) -> list[str]:
-    """Without commas, and with a range as A[9:0] in one piece."""
+    """Split arguments, without commas, and with a range such as A[9:0] in one piece."""
     joined: list[str] = []
     for token in tokens:
         if token == ":" or (joined and joined[-1].endswith(":")):
@@ -170,7 +170,8 @@ class Function:
         return tuple(pins[pin] for pin in self.pins) in self._truth
 
     def probability(self, ones: Mapping[str, float]) -> float:
-        """That it is 1 if its pins, independent of each other, are 1 with these probabilities."""
+        """Return the probability that a function is 1 if its independent pins are 1 with these
+        probabilities."""
         total = 0.0
         for row in self._truth:
             chance = 1.0

@@ -86,7 +86,7 @@ def passes(directory: Path, check: str, only: str) -> tuple[bool, str]:
 
 
 def fault_in(mutation: Mutation) -> str:
-    """What is wrong with how the fault was handled; empty if it was found."""
+    """Explain why a planted fault was not found properly; empty if it was."""
     directory = copy_of_hardware(mutation.name)
     path = directory / "rtl" / mutation.file
     text = path.read_text(encoding="utf-8")
@@ -103,7 +103,7 @@ def fault_in(mutation: Mutation) -> str:
 
 
 def baseline_of(check: tuple[str, str]) -> str:
-    """What is wrong with the check on the hardware as it is; empty if it passes."""
+    """Explain why the check fails on the unchanged hardware; empty if it passes."""
     directory = copy_of_hardware(f"none-{abs(hash(check))}")
     passed, said = passes(directory, *check)
     shutil.rmtree(directory)

@@ -110,7 +110,7 @@ def _combinational(cell: Cell) -> set[str]:
 
 
 def read(path: Path, top: str, cells: Mapping[str, Cell], wire_load: WireLoad) -> Netlist:
-    """What Yosys wrote with write_json. Raises KeyError if it has a cell that the library lacks."""
+    """Read the output of Yosys's write_json. Raises KeyError for a cell that the library lacks."""
     module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
     ports = {way: {} for way in ("input", "output")}
     for name, port in module["ports"].items():

@@ -140,8 +140,8 @@ def _count(lines: TextIO, wires: Mapping[str, _Wire], clocks: Watched, most: int
 def uniform(
     netlist: Netlist, clock: Net, cycles: int, period_ns: float, toggles: float, high: float
 ) -> Activity:
-    """The same activity on every net but the clock and constants: transitions a cycle, and the share of the
-    time at 1."""
+    """Assume the same activity on every net except the clock and constants: transitions per cycle, and the
+    share of time at 1."""
     nets: dict[Net, Toggles] = {}
     for net in netlist.loads:
         driver = netlist.drivers.get(net)
@@ -359,7 +359,7 @@ def watched_pins(instance: Instance, clock: str) -> list[str]:
 
 
 def watched_nets(netlist: Netlist) -> Iterator[tuple[Net, ...]]:
-    """What read_vcd() must watch."""
+    """Return the nets that read_vcd() must watch."""
     for instance in netlist.instances:
         for pin in instance.inputs() if instance.cell.macro else ():
             if instance.cell.pins[pin].clock and isinstance(instance.nets[pin], int):

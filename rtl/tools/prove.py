@@ -28,7 +28,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Proof:
-    """What to prove of a module of rtl/formal, and to what depth."""
+    """A proof about a module of rtl/formal, and its depth."""
 
     top: str
     depth: int

@@ -77,7 +77,7 @@ def build(chip: Chip) -> Path:
 
 @dataclass(frozen=True)
 class Field:
-    """What a device is given: soc_owner.py makes it. directory: its keys, readings and random words."""
+    """A device's inputs, which soc_owner.py makes. directory: its keys, readings and random words."""
 
     directory: Path
     n: int
@@ -92,7 +92,7 @@ class Field:
 
 
 def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
-    """What the owner's toolkit, in .venv, does and answers."""
+    """Run a command of the owner's toolkit in .venv, and return its answer."""
     said = subprocess.run(
         [library_python(), RTL / "tools/soc_owner.py", command, directory, json.dumps(wanted)],
         check=False,
@@ -140,7 +140,7 @@ def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
 
 
 def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
-    """The same with CKKS. wanted: set, log2_scale, ciphertexts, seed."""
+    """Make a device that decrypts CKKS. wanted: set, log2_scale, ciphertexts, seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("send_ckks", directory, **wanted)
@@ -180,19 +180,19 @@ def firmware(of: Field, *, engine: bool) -> Path:
 
 
 def frames_file(of: Field, chip: Chip) -> Path:
-    """Where the device's frames go."""
+    """The file for the device's frames."""
     return of.directory / f"{chip.name}.frames"
 
 
 def decrypted(of: Field, chip: Chip) -> int:
-    """How many of the ciphertexts that left this chip the owner decrypts to the device's readings."""
+    """Count the chip's ciphertexts that the owner decrypts to the device's readings."""
     right: int = owner("check", of.directory, frames=str(frames_file(of, chip)))["right"]
     return right
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave. encryptions, decryptions: cycles of each; frames: all that left, in order."""
+    """The outcome of a run. encryptions, decryptions: cycles of each; frames: all frames sent, in order."""
 
     code: int
     said: str

@@ -82,7 +82,7 @@ class Cycle:
 
     @property
     def access(self) -> tuple[int, ...]:
-        """What the core asks, as far as it means anything."""
+        """Return the core's access to memory, with don't-cares removed."""
         return (self.address, self.strobe, self.write if self.strobe else 0) if self.valid else ()
 
 

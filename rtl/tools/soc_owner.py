@@ -61,7 +61,8 @@ def readings(n: int, ciphertexts: int, t: int) -> np.ndarray:
 
 
 def readings_of(parameters: ParameterSet, wanted: Mapping[str, Any]) -> np.ndarray:
-    """With a scale they fill the real slots of CKKS, else BFV's coefficients."""
+    """Draw readings, which fill the real slots of CKKS if there is a scale, and BFV's coefficients
+    otherwise."""
     if "log2_scale" in wanted:
         return readings(parameters.n // 2, wanted["ciphertexts"], INT16_VALUES)
     return readings(parameters.n, wanted["ciphertexts"], wanted["t"])
@@ -176,8 +177,8 @@ def send(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def send_ckks(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of CKKS, real slots, at a scale of 2^log2_scale, as a gateway returns them to a device: at as
-    few primes as it needs."""
+    """Encrypt CKKS's real slots at a scale of 2^log2_scale, at as few primes as needed, as a gateway returns
+    results to a device."""
     parameters = by_name(wanted["set"])
     rng = random.Random(wanted["seed"])
     secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))

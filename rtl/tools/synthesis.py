@@ -64,13 +64,14 @@ DSPS_OF_ECP5_85 = 156
 
 
 def parameters_for(top: str, name: str, target: str) -> dict[str, int]:
-    """Those of the configuration, for the family's multipliers. The ECP5's package has pins for one lane."""
+    """Return the configuration's parameters for the family's multipliers. The ECP5's package has pins for one
+    lane."""
     narrow = {"LOG2_LANES": 0} if target == "ecp5" and top == "cm_ntt_engine" else {}
     return {**NAMED[top]()[name], "MULTIPLIER_WIDTH": MULTIPLIER_WIDTH[target], **narrow}
 
 
 def sources_of(top: str) -> tuple[list[Path], list[str]]:
-    """With the folders of what they include."""
+    """Return the sources and their include folders."""
     return ([*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES) if top == CLIENT else (SOURCES, INCLUDES)
 
 

@@ -39,7 +39,7 @@ NAMED = {"engine": configurations, "accelerator": accelerators}
 
 
 def macros(parameters: Mapping[str, int]) -> list[str]:
-    """What a harness must know of the hardware, as compiler flags."""
+    """Return the hardware's parameters as compiler flags for a harness."""
     shape = {key: value for key, value in parameters.items() if key not in ("LOG2_PAGES", "BLOCK")}
     return [
         f"-D{key}={value}" for key, value in {**shape, "PAGES": 1 << parameters.get("LOG2_PAGES", 0)}.items()
@@ -69,7 +69,7 @@ def verilate(
 
 
 def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
-    """What the harness of an engine or an accelerator measures. Raises ToolError if a result is wrong.
+    """Measure cycles with the harness of an engine or an accelerator. Raises ToolError if a result is wrong.
 
     engine: cycles of a forward and an inverse transform, a product, a double product and a pair of products
     (0: not offered), from the first read of the banks to the last write. accelerator: cycles that tables take

@@ -5,7 +5,7 @@
 // wiped.
 //
 // Every prime has a layer of two butterflies, and all layers work in lockstep under one cm_ntt_control. A job
-// is taken in a cycle with start_i and without busy_o:
+// is accepted in a cycle with start_i and without busy_o:
 //   u in small form: stages 2 to LOG2_N of its transform, as a layer selects the first; times p1 into page 1,
 //   times p0 in place; both back, and e added on the way to memory.
 //   decrypt_i: page 0 is c1; its transform, times component 0 of the key; back, and page 1 added likewise.
@@ -24,7 +24,7 @@ module cm_zero_encrypt #(
     input  wire [PRIMES*WIDTH-1:0] q_i,    // must not change during a job
     // The root of the first stage, psi^(n/2), which must not change during a job.
     input  wire [PRIMES*WIDTH-1:0] root_i,
-    input  wire                    start_i, // taken in a cycle without busy_o
+    input  wire                    start_i, // accepted in a cycle without busy_o
     input  wire                    decrypt_i,
     output wire                    busy_o,
     output wire                    done_o, // high in the last cycle of busy_o

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does the first stage of the transform of a polynomial of -1, 0 and 1: x + w y or x - w y modulo q is one of
-// nine residues that depend on the prime alone, so it is selected. w is a square root of -1, hence neither 0,
+// nine residues that depend only on the prime, so it is selected. w is a square root of -1, hence neither 0,
 // 1 nor -1, and w + 1, w - 1 and their negatives are residues as they are.
 `default_nettype none
 module cm_zero_start #(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the AVR tests share: the bench's simulated cores, and reference transforms."""
+"""Support for the AVR tests: the bench's simulated cores, and reference transforms."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def evaluation(q: int, n: int) -> np.ndarray:
 
 
 def transform(a: np.ndarray, q: int) -> np.ndarray:
-    """By definition: each output is the polynomial at one point."""
+    """Transform by definition: each output is the polynomial at one point."""
     return product(evaluation(q, len(a)), a, q)
 
 
 def inverse_transform(a: np.ndarray, q: int) -> np.ndarray:
-    """By the inverse matrix: powers of the points' inverses, over n."""
+    """Transform back by the inverse matrix: powers of the points' inverses, over n."""
     n = len(a)
     matrix = evaluation(q, n)
     # x^-j = -x^(n - j) for the points, whose n-th power is -1.

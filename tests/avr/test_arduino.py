@@ -39,7 +39,7 @@ from boards import (
 from ciphermote import _core
 from ciphermote.formats import seal as sb
 from ciphermote.formats.frames import FrameReader
-from ciphermote.owner.ckks import decrypt
+from ciphermote.owner.decryption import decrypt
 from ciphermote.parameters import BFV, CKKS, by_name
 from images import PARAMETERS, SENDER, TAG_KEY
 from machine import ROOT, Machine, MachineError, section_bytes

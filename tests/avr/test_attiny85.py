@@ -189,8 +189,8 @@ def test_after_a_restart_the_rest_of_a_reservation_is_skipped() -> None:
 
 @cache
 def cuts() -> list[tuple[bytes, set[int]]]:
-    """What the log may be left with by a power cut at any moment of a window that writes it, with the
-    counters used until then. A byte whose write was cut short may hold anything."""
+    """Yield every state in which a power cut may leave the log of a window that writes it, with the counters
+    used until then. A byte whose write was cut short may hold anything."""
     build, rng = BUILDS["51 bytes"], random.Random(3)
     found: dict[bytes, set[int]] = {}
     with Node(build, log=counter_log(5000, 6)) as node:

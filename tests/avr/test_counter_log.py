@@ -59,7 +59,8 @@ def first_seeds(log: bytes | None, count: int) -> list[bytes]:
 
 
 def torn(old: int, new: int, rng: random.Random) -> set[int]:
-    """What a byte may hold when its write is cut short: erased, programmed, or in between."""
+    """Return the values that a byte may have after an interrupted write: erased, programmed, or in
+    between."""
     return {old, new, 0xFF, old & new, old | rng.randrange(256), new | rng.randrange(256), rng.randrange(256)}
 
 

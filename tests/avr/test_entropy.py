@@ -45,7 +45,7 @@ KEY_AT, KEY_BYTES = 7, 24
 
 @dataclass(frozen=True)
 class Started:
-    """What a board said: begin's status, its WDTCSR before and after; of each encryption the status, and the
+    """A board's output: begin's status, its WDTCSR before and after; for each encryption the status, and the
     public seed if it sent one."""
 
     status: int
@@ -221,7 +221,7 @@ def test_a_board_without_a_counter_is_refused() -> None:
 
 
 def new_device(jitter: Sequence[int]) -> tuple[bytes, bytes, bytes]:
-    """What NewDevice prints, and the log and the salt that it leaves."""
+    """Run NewDevice, and return its output, log and salt."""
     with open_board(example("NewDevice", UNO, PARAMETERS), UNO, None, jitter) as machine:
         machine.leave_out_digests()
         machine.run(4 * CYCLES)

@@ -139,7 +139,7 @@ def test_a_period_that_does_not_end_is_refused(noise: Noise, at: int) -> None:
 
 
 def printed(periods: np.ndarray) -> str:
-    """As WatchdogNoise does, in gatherings."""
+    """Print samples in gatherings, as WatchdogNoise does."""
     rows = periods[: len(periods) // (SAMPLES + 1) * (SAMPLES + 1)].reshape(-1, SAMPLES + 1)
     return "".join("gathered\r\n" + "".join(f"{x}\r\n" for x in row) + "end\r\n" for row in rows)
 
@@ -178,7 +178,7 @@ def test_what_can_be_foretold_has_no_entropy(periods: np.ndarray) -> None:
 
 
 def capture(jitter: Sequence[int], gatherings: int) -> str:
-    """What a simulated board prints."""
+    """Return a simulated board's output."""
     with open_board(example("WatchdogNoise", UNO, PARAMETERS), UNO, None, jitter) as machine:
         machine.leave_out_digests()
         for _ in range(100 * gatherings):

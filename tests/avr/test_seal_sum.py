@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Unos send, added up by SEAL, decrypts exactly."""
+"""SEAL's sums of Unos' ciphertexts decrypt exactly."""
 
 from __future__ import annotations
 

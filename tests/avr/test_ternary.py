@@ -60,7 +60,7 @@ def test_a_window_has_coefficients_of_minus_s(mcu: str, start: int) -> None:
 
 
 def add_terms(machine: Machine, mcu: str, count: int) -> tuple[int, int, int]:
-    """As avr_compact.c does for sums that are one or a multiple of four."""
+    """Add terms as avr_compact.c does for sums that are one or a multiple of four."""
     if mcu == "attiny85":
         counts = machine.call("cmi_avr_ternary_sums", SUMS, RESIDUES, WINDOW, count)
     elif count == 1:

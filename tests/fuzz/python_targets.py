@@ -427,7 +427,7 @@ def repair_file(data: bytearray, chance: random.Random) -> None:
 
 
 def read_reply(data: bytes) -> None:
-    """What a compromised worker may answer."""
+    """Read a reply such as a compromised worker may send."""
     refuses(ValueError, lambda: worker.read_message(io.BytesIO(data), 1 << 12, 1 << 16))
 
 

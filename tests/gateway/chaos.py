@@ -76,7 +76,7 @@ class Window:
 
 @dataclass
 class Tally:
-    """What came out."""
+    """The outcome of a run."""
 
     kills: Counter[str] = field(default_factory=Counter)
     windows: int = 0
@@ -192,7 +192,7 @@ class Fleet:
         raise NotImplementedError
 
     def expected(self, contributors: list[list[int]]) -> Any:
-        """What the sum over these windows has in each slot."""
+        """Return the sum over these windows in each slot."""
         found = np.zeros(SLOTS)
         by_device = {sender.device.number: sender for sender in self.senders}
         for device, _, number in contributors:
@@ -207,7 +207,7 @@ class Fleet:
 
 
 class WebFleet(Fleet):
-    """Over HTTPS."""
+    """A fleet that delivers over HTTPS."""
 
     def deliver(self, sender: Sender, pieces: list[bytes]) -> Receipt | None:
         found = None
@@ -225,7 +225,7 @@ class WebFleet(Fleet):
 
 
 class BrokerFleet(Fleet):
-    """Over MQTT."""
+    """A fleet that delivers over MQTT."""
 
     def deliver(self, sender: Sender, pieces: list[bytes]) -> Receipt | None:
         station: Station = self.clients[sender.device.number]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the owner's side share."""
+"""Support for the tests of the owner's side."""
 
 from __future__ import annotations
 

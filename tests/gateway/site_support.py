@@ -77,7 +77,7 @@ class Site:
             return await self.gateway.intake.take(fleet, None, data)
 
     async def sweep(self, days: float) -> None:
-        """As of so many days from now."""
+        """Sweep as if `days` had passed."""
         await asyncio.to_thread(self.gateway.retention.sweep, self.now + days * DAY)
 
     def segments(self) -> list[str]:
@@ -102,7 +102,7 @@ class Site:
         return self.gateway.jobs.shown(fleet.id, job)
 
     def work_once(self) -> int:
-        """Which job a worker had."""
+        """Run a worker once, and return the job that it had."""
         worker = Worker(self.folder, "tests")
         leased = worker._jobs.lease("tests")
         assert leased is not None

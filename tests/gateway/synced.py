@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power cut leaves: a directory rebuilt from the journal of synced.c, in the worst reading of POSIX.
+"""Rebuild a directory as a power cut leaves it, from the journal of synced.c, in the worst reading of POSIX.
 
 Of a file, what was written before its last fsync or fdatasync began; of a name, what its directory's last
 fsync found. Everything later is gone, or (Disk.rebuild's chance) there by luck, as disks have it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strangers, other tenants, broken clients and slips of the hand send: each is refused by name, and the
-gateway's database, folder and memory are as before.
+"""Requests of strangers, other tenants, broken clients and mistyping users are refused by name, and leave the
+gateway's database, folder and memory unchanged.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ def test_no_stranger_fills_the_memory(server: Server, fleet: str, device: Device
 
 
 def _flood(connection: ssl.SSLSocket, piece: bytes, seconds: float, most: int = 1 << 40) -> bytes:
-    """What came back before the connection was closed."""
+    """Send a flood, and return the bytes received before the connection was closed."""
     found, sent, end = b"", 0, time.monotonic() + seconds
     connection.settimeout(seconds)
     with contextlib.suppress(OSError):

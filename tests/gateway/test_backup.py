@@ -25,7 +25,7 @@ ROWS = 400_000
 
 
 def fill(data: Path) -> None:
-    """As many windows as make the database large: deleted ones, which are rows alone."""
+    """Fill the database with many windows: deleted ones, which are only rows."""
     with closing(connect(data / "gateway.db")) as database:
         database.execute(
             "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1) "

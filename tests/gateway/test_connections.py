@@ -118,7 +118,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def echo_that_waits() -> tuple[asyncio.Event, ASGIApp]:
-    """What answers once the event is set."""
+    """Return an application that answers once the event is set."""
     goes_on = asyncio.Event()
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which windows a job counts is fixed when it is made, and how much there is, is counted as it comes."""
+"""A job's windows are fixed when it is made, and totals are counted incrementally."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def fill(site: Site) -> None:
 
 
 def steps(site: Site, look: Callable[[], Any]) -> int:
-    """How many of the database's it takes, in tens."""
+    """Return the number of the database's steps, in tens."""
     count = 0
 
     def step() -> None:

@@ -157,7 +157,7 @@ def test_verify_finds_each_kind_of_damage(tmp_path: Path) -> None:
 
 
 def damaged(site: Site) -> dict[str, float]:
-    """What the metric says."""
+    """Return the metric of damage."""
     return {
         sample.labels["kind"]: sample.value
         for metric in site.gateway.metrics.registry.collect()

@@ -120,7 +120,7 @@ def _values(device: int, number: int) -> list[float]:
 
 
 def missing_after_power_cut(folder: Path, acknowledged: list[Sent]) -> str | None:
-    """What a gateway on this directory has lost of what was acknowledged."""
+    """Return the acknowledged windows that a gateway on this directory has lost."""
     for name in ("gateway.db", "wrap.key", "owner.token", "operator.token"):
         if not (folder / name).exists():
             return name

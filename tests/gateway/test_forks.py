@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has a counter, a lock or a connection belongs to the process that opened it: a copy behind a fork
-would give one number to two readings, and lose one."""
+"""An object with a counter, a lock or a connection belongs to the process that opened it: a copy in a forked
+process would give one number to two readings, and lose one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["keys"]
 
 
 def forked(act: Callable[[], object]) -> str:
-    """What it says in a process that is forked off."""
+    """Return its message in a forked process."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

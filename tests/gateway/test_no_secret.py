@@ -79,7 +79,7 @@ def residues(trits: np.ndarray, primes: list[int]) -> Iterator[bytes]:
 
 
 def packed_bits(values: np.ndarray, bits: int) -> bytes:
-    """As frames have residues: without gaps."""
+    """Pack bits without gaps, as frames pack residues."""
     wide = ((values[:, None] >> np.arange(bits)) & 1).astype(np.uint8).reshape(-1)
     return np.packbits(wide, bitorder="little").tobytes()
 
@@ -122,7 +122,7 @@ def family(server: Server) -> list[int]:
 
 
 def memory(process: int) -> Iterator[bytes]:
-    """What can be written of it: nothing that was taken in is elsewhere."""
+    """Return the process's writable memory, which holds everything that was received."""
     with open(f"/proc/{process}/mem", "rb", buffering=0) as file:
         for line in Path(f"/proc/{process}/maps").read_text().splitlines():
             found = re.match(r"([0-9a-f]+)-([0-9a-f]+) (..)", line)
@@ -154,7 +154,7 @@ class Image:
         self.files = [*files(server.data), server.log().encode()]
 
     def finds(self, what: list[bytes]) -> list[bytes]:
-        """Those of them that are there. Two tables of 16 bits pick the places worth a look."""
+        """Return the needles that occur. Two tables of 16 bits select the places to compare."""
         low, high = np.zeros(1 << 16, dtype=bool), np.zeros(1 << 16, dtype=bool)
         by_head: dict[bytes, set[bytes]] = {}
         for each in what:

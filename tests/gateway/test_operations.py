@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/operations.md says of backups, restoring, upgrades and stopping, done as it says."""
+"""The procedures of docs/operations.md work as described: backup, restore, upgrade, stop."""
 
 from __future__ import annotations
 

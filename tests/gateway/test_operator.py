@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator does after the first day, over the API of a gateway that runs: quotas, tokens, quarantine,
-and the audit log. (test_operator_deletions.py deletes, test_operator_commands.py uses the command line.)
+"""An operator's tasks over the API of a running gateway: quotas, tokens, quarantine, and the audit log.
+(test_operator_deletions.py deletes, test_operator_commands.py uses the command line.)
 """
 
 from __future__ import annotations

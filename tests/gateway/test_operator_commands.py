@@ -43,7 +43,7 @@ def done(server: Server, *words: str) -> str:
 
 
 def answered(server: Server, *words: str) -> Any:
-    """What a command prints as JSON."""
+    """Run a command, and return its output as JSON."""
     return json.loads(done(server, *words, "--json"))
 
 

@@ -75,7 +75,7 @@ def removed(operator: OperatorClient, number: int) -> None:
 
 
 def rows_of(data: Path, tenant: str) -> dict[str, int]:
-    """By table, the rows that belong to a tenant: those that refer to it, or to what belongs to it."""
+    """Count a tenant's rows by table: rows that refer to it, or to rows that belong to it."""
     with closing(sqlite3.connect(data / "gateway.db")) as database:
         owned = {"tenants": f"SELECT id FROM tenants WHERE name = '{tenant}'"}
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]

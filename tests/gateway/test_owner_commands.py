@@ -59,7 +59,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("TERM", "dumb")
 
     def call(*arguments: Any, code: int = 0, notes: bool = False) -> str:
-        """What it says; if it fails, or notes are asked for, that on standard error."""
+        """Run a command, and return its output; if it fails, or notes are requested, that on standard
+        error."""
         result = CliRunner().invoke(app, ["owner", *(str(argument) for argument in arguments)])
         assert result.exit_code == code, (result.output, result.exception)
         return result.stderr if code or notes else result.stdout
@@ -146,7 +147,8 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
 
 
 def interruptible() -> None:
-    """What a shell starts in the background ignores interrupts, and so would its children."""
+    """Restore interrupts, which a process started in the background by a shell ignores, as do its
+    children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -133,7 +133,7 @@ def test_numbers_are_bounded(tmp_path: Path) -> None:
         fleets, numbers = itertools.cycle((first, second)), itertools.count()
 
         def fill(make: Any) -> int:
-            """How many can be made."""
+            """Make as many as possible, and return their number."""
             for made in range(1000):
                 try:
                     make()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is older than its fleet keeps is deleted: whole segments, once nothing in them is needed. The ledger
-stays, so that whatever is sent again is known; and whoever is killed halfway leaves nothing that is wrong.
+"""Data older than a fleet's retention is deleted, in whole segments once none of their bytes is needed. The
+ledger stays, so that repeated deliveries are recognized, and a crash halfway leaves a consistent state.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def test_a_flood_of_one_device_is_stored_after_what_others_send(tmp_path: Path) 
 
 @contextlib.contextmanager
 def flood(here: Site, user: str, token: str, data: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The same message again and again, as fast as the broker takes it."""
+    """Publish the same message repeatedly, as fast as the broker accepts it."""
     tool = shutil.which("mosquitto_pub")
     assert tool is not None, "mosquitto-clients is not installed"
     process = subprocess.Popen(

@@ -34,7 +34,7 @@ def run(*command: object) -> str:
 
 
 def output_of(machine: str) -> str:
-    """What the program prints that compares the machine's back-ends with portable C++."""
+    """Run the program that compares the machine's back-ends with portable C++, and return its output."""
     folder = ROOT / "build/host" / machine
     toolchain = [] if machine == "native" else [f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'cmake' / machine}.cmake"]
     run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the packaging tests share: where the tree is, and how to run a command in it."""
+"""Support for the packaging tests: the tree's path, and a function that runs commands in it."""
 
 from __future__ import annotations
 

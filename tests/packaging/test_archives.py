@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documentation has people write into a clone, keys and tokens above all, gets into no archive, and
-git does not offer it."""
+"""Files that users write into a clone by following the documentation, above all keys and tokens, are in no
+archive, and git ignores them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ KEYGEN = re.compile(r"ciphermote (?:compact )?keygen ([\w./-]+)")
 
 
 def written() -> dict[str, str]:
-    """What commands in documents and help texts write where they run, and in which document."""
+    """Return the files that commands in documents and help texts write to the current directory, with their
+    documents."""
     found: dict[str, str] = {}
     for pattern in DOCUMENTS:
         for path in REPOSITORY.glob(pattern):

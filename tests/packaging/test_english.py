@@ -29,6 +29,10 @@ def test_the_repository_has_no_fragments() -> None:
         ("a.py", 'class Jobs:\n    """Of one database."""\n'),
         ("a.py", 'MOST = 3\n"""Of one upload."""\n'),
         ("a.py", "# Of each kind.\nx = 1\n"),
+        ("a.py", 'def sent():\n    """What it sends."""\n'),
+        ("a.py", 'def add():\n    """As sum does."""\n'),
+        ("a.py", 'def read():\n    """Read a frame. FrameError if it is damaged."""\n'),
+        ("a.py", 'def check():\n    """Refusal unless it has room."""\n'),
         ("a.c", "/* Of public numbers. */\n"),
         ("a.h", "int x; /* Of a frame. */\n"),
         ("a.sv", "    // Of a prime.\n"),
@@ -45,6 +49,8 @@ def test_a_fragment_is_refused(name: str, content: str, tmp_path: Path) -> None:
     [
         ("a.py", 'class Jobs:\n    """Jobs of one database. Of these, some run."""\n'),
         ("a.py", "# Two lines, the second\n# Of which begins so.\nx = 1\n"),
+        ("a.py", 'def read():\n    """Read a frame. Raises FrameError if it is damaged."""\n'),
+        ("a.py", 'class FrameError(Exception):\n    """A FrameError. FrameErrors are common."""\n'),
         ("a.c", "/* The greatest common divisor. */\n"),
     ],
 )

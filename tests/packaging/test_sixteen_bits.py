@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where int has 16 bits, as on AVR, no byte is shifted out of it: a promoted byte of 128 or more, shifted
-left by 8, is undefined. Clang leaves a trap behind each such shift that it cannot prove to fit.
+"""On targets with 16-bit int, such as AVR, no byte is shifted out of an int: a promoted byte of 128 or more,
+shifted left by 8, is undefined. Clang leaves a trap behind each such shift that it cannot prove to fit.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the linker sees of the C library: public names; its own, with cmi_ and the options, are hidden."""
+"""The C library's symbols are its public names; internal ones, with cmi_ and the options, are hidden."""
 
 from __future__ import annotations
 

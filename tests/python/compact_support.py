@@ -53,7 +53,7 @@ class Fleet:
         self.devices = {device: self.device(device, packet_bytes) for device in self.memories}
 
     def device(self, number: int, packet_bytes: int = PACKET_BYTES) -> CompactDevice:
-        """As it starts."""
+        """Return a new device."""
         memory = self.memories[number]
         return CompactDevice(
             self.keys,
@@ -68,7 +68,7 @@ class Fleet:
         return CompactReader(self.keys.gateway(), positions, **options)  # type: ignore[arg-type]
 
     def window(self, device: int, values: Sequence[int] | NDArray[np.int64], first: int = 0) -> Window:
-        """What a device measured, sent and read without a fault."""
+        """Return a device's window, sent and read without a fault."""
         packets, _ = self.devices[device].encrypt(values, first)
         windows = read_all(self.reader(range(first, first + len(values))), packets)
         assert len(windows) == 1
@@ -92,7 +92,7 @@ def read_all(reader: CompactReader, packets: Iterable[bytes]) -> list[Window]:
 
 
 def wrong(fleet: Fleet, total: CompactSum, weights: Weights, expected: NDArray[np.int64]) -> int:
-    """How many values of a sum decrypt wrongly: without the checks that keep owners from such sums."""
+    """Count the values of a sum that decrypt wrongly, without the checks that refuse such sums."""
     compact = fleet.set
     residues = total._sum.residues()
     for i, q in enumerate(compact.primes):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every ring is tested for the smaller ones in make test, and for all in make test-all."""
+"""Run tests over all rings for the smaller ones in make test, and for all in make test-all."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the evaluator's tests share."""
+"""Support for the evaluator's tests."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ciphermote import _core
 from ciphermote.base.errors import FrameError
 from ciphermote.formats import seal as sb
 from ciphermote.formats.frames import FrameReader, adapt, read_sets
-from ciphermote.owner import ckks
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import SECRET_FILE, KeyStore
 from ciphermote.owner.provisioning import provision
 from ciphermote.parameters import by_name, generate
@@ -78,7 +78,7 @@ def test_a_symmetric_reading_decrypts_by_us_and_by_seal(
 ) -> None:
     data = adapt(sensor.symmetric(X, xof), PARMS, store.key_id, seeded=seeded)
     assert (sb.read_ciphertext(data, PARMS).seed is not None) == (seeded and xof != CHACHA20)
-    assert np.abs(ckks.decrypt(data, store.secret()).slots() - X).max() < 5e-5
+    assert np.abs(decrypt(data, store.secret()) - X).max() < 5e-5
     assert np.abs(seal.decrypt(data) - X).max() < 5e-5
 
 
@@ -87,7 +87,7 @@ def test_an_asymmetric_reading_decrypts_by_us_and_by_seal(
 ) -> None:
     data = adapt(sensor.asymmetric(X), PARMS, store.key_id)
     bound = 6e-3  # 18 sigma, with exponential tails
-    assert np.abs(ckks.decrypt(data, store.secret()).slots() - X).max() < bound
+    assert np.abs(decrypt(data, store.secret()) - X).max() < bound
     assert np.abs(seal.decrypt(data) - X).max() < bound
 
 
@@ -97,7 +97,7 @@ def test_seal_bytes_straight_from_the_device_decrypt_alike(
 ) -> None:
     data = sensor.symmetric(X, SHAKE256, form)
     assert sb.write_ciphertext(sb.read_ciphertext(data, PARMS)) == data
-    assert np.abs(ckks.decrypt(data, store.secret(), bare=True).slots() - X).max() < 5e-5
+    assert np.abs(decrypt(data, store.secret(), bare=True) - X).max() < 5e-5
     assert np.abs(seal.decrypt(data) - X).max() < 5e-5
 
 
@@ -125,7 +125,7 @@ def test_a_stream_comes_in_pieces_of_any_size(store: KeyStore, sensor: Sensor, s
     reader = FrameReader(PARMS, store.key_id)
     sets = [found for i in range(0, len(stream), size) for found in reader.feed(stream[i : i + size]).sets]
     assert nothing_follows(reader)
-    first, second = (ckks.decrypt(found.to_seal(), store.secret()).slots() for found in sets)
+    first, second = (decrypt(found.to_seal(), store.secret()) for found in sets)
     assert np.abs(first - X).max() < 5e-5
     assert np.abs(second + X).max() < 5e-5
 
@@ -141,7 +141,7 @@ def test_a_set_of_ones_own_parameters_is_adapted(tmp_path: Path) -> None:
     store = KeyStore.create(tmp_path / "keys", own)
     sensor = Sensor(provision(store, secret=True))
     data = adapt(sensor.symmetric(X), own, store.key_id)
-    assert np.abs(ckks.decrypt(data, store.secret()).slots() - X).max() < 5e-5
+    assert np.abs(decrypt(data, store.secret()) - X).max() < 5e-5
 
 
 def tiled(frame: bytes, log2_tiles: int) -> list[bytes]:

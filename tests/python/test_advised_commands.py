@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ciphermote advise` promises is what the commands that it prints give."""
+"""The commands that `ciphermote advise` prints deliver what it promises."""
 
 import re
 import shlex
@@ -34,7 +34,7 @@ class Printed:
 
 
 def advised(*options: str) -> Printed | None:
-    """None if no set serves."""
+    """Run the adviser; None if no set serves."""
     result = CliRunner().invoke(app, ["advise", *options])
     if result.exit_code:
         assert re.search("No parameter set|outgrow every modulus", result.output), result.output

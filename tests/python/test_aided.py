@@ -125,7 +125,7 @@ def opened(engines: dict[str, Engine], rounds: dict[str, Rounds], store: KeyStor
 
 @contextmanager
 def refused(status: str) -> Iterator[None]:
-    """By the device, in the block, with this status."""
+    """Expect the device to refuse in the block, with this status."""
     with pytest.raises(LinkError) as caught:
         yield
     assert caught.value.status == status

@@ -85,7 +85,7 @@ def test_every_name_that_the_package_states_is_there_and_importing_it_loads_noth
 
 
 def printed(code: str) -> str:
-    """What a fresh process prints, which has imported nothing yet."""
+    """Run code in a fresh process, and return its output."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 

@@ -85,7 +85,7 @@ class Owner:
         return self.seal.load(sealapi.Ciphertext, data)
 
     def coefficients(self, ciphertext: Any) -> NDArray[np.uint32]:
-        """What SEAL decrypts, [n]; from NTT form, after an inverse transform."""
+        """Decrypt with SEAL, [n]; from NTT form, after an inverse transform."""
         if ciphertext.is_ntt_form():
             self.evaluator.transform_from_ntt_inplace(ciphertext)
         plain = sealapi.Plaintext()

@@ -112,7 +112,7 @@ class SimulatedChip:
         return ctypes.c_uint32.in_dll(self.library, name)
 
     def place(self, words: list[int]) -> None:
-        """What the flash holds, as if programmed without a power cut."""
+        """Place words in the flash, as if programmed without a power cut."""
         self.pages[:] = words
         self.library.placed()
 
@@ -335,7 +335,7 @@ class Health(ctypes.Structure):
 
 
 def accepted(chip: SimulatedChip, samples: list[int]) -> int:
-    """How many samples the health tests accept before they fail; all of them, if they do not."""
+    """Return how many samples the health tests accept before they fail; all of them if they do not."""
     accepts = chip.library.health_accepts
     accepts.restype = ctypes.c_bool
     state = Health()
@@ -401,7 +401,7 @@ def segments(elf: Path) -> list[Segment]:
 
 
 def flash_of(elf: Path) -> tuple[int, bytes]:
-    """Where the image begins in flash, and what is there."""
+    """Return the image's address in flash, and its bytes."""
     parts = sorted((part.physical, part.data) for part in segments(elf) if part.data)
     start = parts[0][0]
     content = bytearray()
@@ -486,7 +486,8 @@ ESP_CONFIG = ("-DCM_CONFIG_MAX_LOG2_N=12", "-DCM_CONFIG_COMPLEX=0", "-DAPP_WINDO
 
 
 def esp_sources() -> list[Path]:
-    """Those that ports/esp32/main/CMakeLists.txt names, without the library and the application."""
+    """Return the sources that ports/esp32/main/CMakeLists.txt names, without the library and the
+    application."""
     text = (ROOT / "ports/esp32/main/CMakeLists.txt").read_text()
     listed = text[text.index("SRCS") : text.index("INCLUDE_DIRS")].split()[1:]
     places = {"${root}": str(ROOT), "${chips}": str(ROOT / "ports/chips")}

@@ -303,7 +303,7 @@ def test_readings_come_in_over_a_serial_port(
     os.set_blocking(device, False)
 
     def send() -> None:
-        """Over and over, because what comes before the port is open is lost."""
+        """Send repeatedly, because bytes sent before the port is open are lost."""
         at = 0
         while not stop.is_set():
             if select.select([], [device], [], 0.1)[1]:

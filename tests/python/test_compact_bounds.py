@@ -19,7 +19,7 @@ TABLE = {"a10": -45.005, "a16": -45.990, "b": -92.877, "c": -135.291, "d": -46.1
 
 
 def exact_failure(compact: CompactSet, weights: list[int], room: Fraction | None = None) -> float:
-    """By convolution in integers: probabilities times 2^((42 + d) windows)."""
+    """Compute the chance by convolution in integers: probabilities times 2^((42 + d) windows)."""
     half = 1 << compact.dropped_bits >> 1
     one: dict[int, int] = {}
     for pairs in range(43):

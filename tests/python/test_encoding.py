@@ -13,10 +13,11 @@ import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote.base.errors import ParameterError, ValueRangeError
 from ciphermote.formats import seal as sb
-from ciphermote.owner.ckks import encode_reference
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 from ciphermote.parameters.native import core_params
 from exact import joined
+
+from golden import embedding
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 25
@@ -84,7 +85,7 @@ def test_31_bits_stay_within_half_a_unit_up_to_their_edge():
     ):
         values = values.astype(np.float32)
         found = device_coefficients(values, precision=31)
-        assert units_rms(found, encode_reference(values, 2.0**LOG2_SCALE, PARAMETERS.n)) <= MOST_UNITS_RMS
+        assert units_rms(found, embedding.encode(values, 2.0**LOG2_SCALE, PARAMETERS.n)) <= MOST_UNITS_RMS
 
 
 def test_31_bits_refuse_what_is_not_below_2_to_the_29():
@@ -101,7 +102,7 @@ def test_rounding_stays_close_to_the_exact_embedding_at_every_degree(parameters,
     log2_scale = 25 if len(parameters.data_primes) > 1 else 18
     values = np.random.default_rng(1).uniform(-1, 1, parameters.slots * (1 + slots)).astype(np.float32)
     given = values.astype(np.float64)
-    expected = encode_reference(given.view(np.complex128) if slots else given, 2.0**log2_scale, parameters.n)
+    expected = embedding.encode(given.view(np.complex128) if slots else given, 2.0**log2_scale, parameters.n)
     found = device_coefficients(values, parameters, precision=precision, log2_scale=log2_scale, slots=slots)
     assert units_rms(found, expected) <= (0.5 if precision == 31 else 0.25)
 

@@ -354,7 +354,7 @@ class Ciphertext:
 
 
 def harm_done(monkeypatch: pytest.MonkeyPatch, folder: Path, ciphertext: bytes) -> tuple[set[str], frozenset]:
-    """What a compromised SEAL could do, and what the engine claims it cannot reach."""
+    """Try what a compromised SEAL could do, and return it with what the engine claims it cannot reach."""
     secret = folder / "secret.key"
     secret.write_text("secret")
     (folder / "tenseal").mkdir()

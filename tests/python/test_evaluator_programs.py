@@ -128,7 +128,7 @@ class World:
     # ---- one operation in both worlds ----
 
     def apply(self, operation: str, a: Value, b: Value, numbers: NDArray[Any], step: int) -> Value | None:
-        """None where the levels or the modulus have no room for it."""
+        """Apply a step; None if the levels or the modulus have no room for it."""
         run, out = self.run, sealapi.Ciphertext()
         level = a.theirs.parms_id()
         room = math.prod(self.parameters.data_primes[: a.ours.primes]) / 2**8

@@ -51,7 +51,7 @@ class Chain(golden.Chain):
         return self.n.bit_length() - 1
 
     def expand(self, xof: int, seed: bytes, primes: int) -> Words:
-        """By the C library, which ends at n = 16384, or else by the tests' own reference."""
+        """Expand with the C library up to n = 16384, and with the tests' own reference beyond."""
         if self.log2_n > 14:
             return np.array(golden.uniform(self, xof, seed, primes), dtype=np.uint32)
         rows = [astuple(prime_constants(self.n, q)) for q in self.primes]
@@ -85,7 +85,7 @@ def residues_of(chain: Chain, *components: int) -> Words:
 
 
 def pack(residues: Words, bits: int) -> bytes:
-    """As frames do: low bits first, without gaps."""
+    """Pack residues as frames do: low bits first, without gaps."""
     ones = residues[:, np.newaxis] >> np.arange(bits, dtype=np.uint32) & 1
     return np.packbits(ones.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
 
@@ -104,7 +104,7 @@ def added(chain: Chain, terms: Sequence[Words]) -> Words:
 
 
 def expanded(context: ev.Context, chain: Chain, xof: int, seed: bytes) -> Words:
-    """What the sum of one takes its seed for."""
+    """Return the polynomial to which the sum of one ciphertext expands its seed."""
     total = ev.Sum(context)
     total.add_seeded(xof, seed, np.zeros((len(chain.primes), chain.n), dtype=np.uint32), SCALE)
     both: Words = total.total().residues()

@@ -157,7 +157,8 @@ class Stop(Exception):
 
 
 def count_lines(run: Callable[[], object], most: int) -> int:
-    """How many lines of framing.py run, each step of a loop within a line too. Stop at more than most."""
+    """Count the lines of framing.py that run, including each step of a loop within a line. Stop at more than
+    `most`."""
     lines = 0
 
     def trace(frame_of: FrameType, event: str, argument: object) -> Callable[..., object] | None:

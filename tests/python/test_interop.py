@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the device library emits, decrypted by Microsoft SEAL itself, measured against SEAL's own encryption.
+"""Microsoft SEAL decrypts the device library's output with at most the error of SEAL's own encryption.
 
 Every parameter set, both key kinds, both precisions, all XOFs, real and complex slots, and among the
 ciphertexts of each all forms of bytes. An error is measured over at least 2^17 slots: one ciphertext's
@@ -60,7 +60,7 @@ def load(target, parameters: ParameterSet, data: bytes):
 
 
 def save(thing, folder: Path) -> bytes:
-    """What SEAL saves."""
+    """Return SEAL's bytes of an object."""
     thing.save(str(folder / "object"))
     return (folder / "object").read_bytes()
 
@@ -140,7 +140,7 @@ def device_error(parameters, xof, precision, complex_slots) -> float:
 
 @cache
 def seal_symmetric_error(parameters: ParameterSet, *, complex_slots: bool) -> float:
-    """The same of SEAL's encoder and symmetric encryptor, on the same values."""
+    """Return the error of SEAL's encoder and symmetric encryptor on the same values."""
     rng = np.random.default_rng(1)
     owner = Owner(parameters)
     encryptor = seal.Encryptor(context(parameters), owner.seal_secret)
@@ -176,7 +176,7 @@ def test_asymmetric_ciphertexts_have_the_error_that_theory_gives(parameters, com
 
 
 def emit_again(parameters: ParameterSet, secret: SecretKey, xof: int, layout: str) -> bytes:
-    """The same bytes in every call: the same device, randomness and values."""
+    """Emit the same bytes in every call: the same device, randomness and values."""
     counter = Counter()
     device = _core.Device(
         bytes(range(1, 33)), lambda length: bytes(range(length)), counter.read, counter.write

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is masked or missing is refused at every door that takes numbers: numpy would take the placeholder
-beneath a mask for a measurement, and None for NaN."""
+"""Masked and missing values are refused by every function that takes numbers: numpy would take the
+placeholder beneath a mask for a measurement, and None for NaN."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ciphermote.compact.sets import compact_set
 from ciphermote.evaluate.client_aided import plan_rounds
 from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.evaluate.neural_network import Network, quantise
-from ciphermote.owner import ckks
 from ciphermote.parameters import BFV, by_name
 from link import DeviceLink
 
@@ -70,7 +69,6 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "calibration": lambda v: quantise(NETWORK, [v], plain_modulus=12289, limit=50),
     "vectors of a session": lambda v: ROUNDS.packed([v]),
     "decrypted scores": lambda v: PLAN.scores(v),
-    "reference encoder": lambda v: ckks.encode_reference(v, 2.0**20, 2048),
     "link": lambda v: DeviceLink.encrypt_values(object.__new__(DeviceLink), v),
 }
 
@@ -127,7 +125,7 @@ def test_a_list_within_itself_ends_in_a_sentence() -> None:
 
 
 def arrays_of_callers(path: Path) -> list[str]:
-    """Where a function hands an argument that callers give as an array straight to numpy."""
+    """Find functions that pass a caller's array argument straight to numpy."""
     found = []
     for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(function, ast.FunctionDef) or function.name == "array":

@@ -15,11 +15,12 @@ import pytest
 from ciphermote import _core, _owner
 from ciphermote import _evaluator as ev
 from ciphermote.base.errors import EngineError, MismatchError
-from ciphermote.owner import ckks
 from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.parameters.native import core_params
 from numpy.typing import NDArray
 from test_evaluator import N, automorphism, back, crt, isas, primes_below, values_of
+
+from golden import embedding
 
 Words = NDArray[np.uint32]
 SIGMA = math.sqrt(21 / 2)
@@ -210,7 +211,7 @@ def test_decryption_joins_residues_exactly(count: int, components: int) -> None:
             assert abs(int(got) - truth) * 2**53 <= 7 * abs(truth)
         assert found[20 : 20 + len(weights)].tolist() == [float(w) for w in weights]
         slots = _owner.decrypt(ciphertext, secret)
-        reference = ckks.decode(found, 1.0)
+        reference = embedding.decode(found, 1.0)
         assert np.abs(slots - reference).max() <= 1e-13 * np.abs(reference).max()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package says of itself, and what the documents say of it, is true."""
+"""The package's metadata, and the documents' statements about it, are true."""
 
 from __future__ import annotations
 

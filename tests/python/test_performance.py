@@ -184,7 +184,7 @@ def test_a_profile_adds_up_to_the_encryption(kind: str, configuration: str) -> N
 
 
 def changes(option: str) -> list[float]:
-    """By how many per cent an option changes cycles: in both tables, where it is not the preset's own."""
+    """Return by how many per cent an option changes cycles, in both tables, unless it is the preset's own."""
     page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
     rows = re.findall(rf"^\| `{re.escape(option)}` \|(.*)\|$", page, re.MULTILINE)
     cells = [cell.strip() for row in rows for cell in row.split(" | ")[::3]]

@@ -28,8 +28,8 @@ import link as link_module
 import numpy as np
 import pytest
 from ciphermote.formats import frames as adapter
-from ciphermote.owner import ckks
 from ciphermote.owner import provisioning as provision
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import BUILTIN, by_name
 from ciphermote.parameters.bounds import Readings
@@ -658,7 +658,7 @@ class Microbits:
 
     def decrypt(self, data: bytes) -> np.ndarray:
         adapted = adapter.adapt(data, self.store.parameters, self.store.key_id)
-        return ckks.decrypt(adapted, self.store.secret()).slots()
+        return decrypt(adapted, self.store.secret())
 
     def counter(self, data: bytes) -> int:
         (frames,) = adapter.read_sets([data], self.store.parameters, self.store.key_id)

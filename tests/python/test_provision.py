@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device is provisioned with: C that compiles and encrypts, blobs that come back whole or are
-refused.
-"""
+"""Provisioned headers compile and encrypt, and blobs are read back whole or refused."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ import pytest
 from ciphermote import _core
 from ciphermote.base.errors import KeyFileError, ParameterError
 from ciphermote.formats.frames import adapt
-from ciphermote.owner import ckks
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import (
     Identity,
@@ -67,7 +65,7 @@ def test_the_public_key_alone_can_be_provisioned_without_the_secret_at_hand(
     public = store.export_public(tmp_path / "public")
     found = provision(public, public=True)
     data = adapt(Sensor(found).asymmetric(X), PARMS, store.key_id)
-    assert np.abs(ckks.decrypt(data, store.secret()).slots()[:100] - X).max() < 5e-3
+    assert np.abs(decrypt(data, store.secret())[:100] - X).max() < 5e-3
 
 
 # --- C --------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ int main(void)
 
 
 def compiled(folder: Path, provisioned: Provision, library: Path) -> bytes:
-    """What a C program with these provisioned keys sends."""
+    """Compile a C program with these provisioned keys, and return what it sends."""
     (folder / "provisioned_keys.h").write_text(to_c_header(provisioned))
     (folder / "main.c").write_text(PROGRAM)
     command = [
@@ -189,7 +187,7 @@ def test_the_c_header_compiles_without_warnings_and_encrypts(
         subprocess.run(command, cwd=tmp_path, check=True)
         return
     frames = compiled(tmp_path, provision(store, secret=secret, public=public, largest=1), library)
-    slots = ckks.decrypt(adapt(frames, parameters, store.key_id), store.secret()).slots()
+    slots = decrypt(adapt(frames, parameters, store.key_id), store.secret())
     assert np.abs(slots[:4] - [1.0, -0.5, 0.25, 0.0]).max() < 5e-3
 
 
@@ -240,7 +238,7 @@ def test_the_c_header_says_who_the_device_is(
 
 
 def tag_keys(given: Provision, identity: Identity) -> list[bytes]:
-    """As docs/wire-format.md derives them."""
+    """Derive tag keys by docs/wire-format.md."""
     whose = struct.pack("<QIH", given.key_id, identity.device, identity.epoch)
     return [
         hashlib.blake2b(label + whose, key=given.device_secret, digest_size=48).digest()
@@ -367,7 +365,7 @@ def test_a_blob_comes_back(store: KeyStore, *, secret: bool, public: bool) -> No
     if secret:
         assert found.secret_key.packed == store.secret().packed
         data = adapt(Sensor(found).symmetric(X), PARMS, store.key_id)
-        assert np.abs(ckks.decrypt(data, store.secret()).slots()[:100] - X).max() < 5e-5
+        assert np.abs(decrypt(data, store.secret())[:100] - X).max() < 5e-5
     if public:
         assert np.array_equal(found.public_key, given.public_key)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ciphermote.formats import frames as adapter
-from ciphermote.owner import ckks
 from ciphermote.owner import provisioning as provision
+from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import Identity, Provision
 from ciphermote.parameters import by_name
@@ -36,7 +36,7 @@ OTHERS = READINGS[::-1].copy()
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a gateway knows of one."""
+    """A gateway's knowledge of an attempt."""
 
     device: int
     epoch: int
@@ -87,7 +87,7 @@ class House:
             frame = data[:2] + b"\x01" + data[3:44] + data[64:end]
             plain += frame + struct.pack("<I", crc32c(frame))
             data = data[end + 12 :]
-        return ckks.decrypt(adapter.adapt(plain, PARMS, self.store.key_id), self.store.secret()).slots()
+        return decrypt(adapter.adapt(plain, PARMS, self.store.key_id), self.store.secret())
 
     def holds(self, data: bytes, readings: np.ndarray) -> bool:
         """Within six standard deviations under the public key, at the scale of the page's programs."""
@@ -271,7 +271,7 @@ NEVER_SENT = Attempt(IDENTITY.device, IDENTITY.epoch, 0, 0, 0, bytes(8))
 
 
 def request_for(readings: np.ndarray) -> bytes:
-    """As DeviceLink.encrypt_values makes it."""
+    """Make a request like DeviceLink.encrypt_values."""
     payload = readings.tobytes()
     record = struct.pack("<4sBBBBBBHI", b"CMRQ", 1, 2, 1, 3, 22, 0, 500, len(payload)) + payload
     return record + struct.pack("<I", crc32c(record))

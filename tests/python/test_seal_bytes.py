@@ -81,7 +81,7 @@ def small_ciphertext(*, seeded: bool = False) -> SealCiphertext:
 
 
 def resized(data: bytes) -> bytes:
-    """With a header that claims the size there is."""
+    """Return the bytes with a header that states their real size."""
     return data[:8] + struct.pack("<Q", len(data)) + data[16:]
 
 
@@ -91,7 +91,7 @@ def compressed(data: bytes, mode: int) -> bytes:
 
 
 def put(data: bytes, offset: int, format_: str, value: float) -> bytes:
-    """With one field replaced."""
+    """Return the bytes with one field replaced."""
     field = struct.pack(format_, value)
     return data[:offset] + field + data[offset + len(field) :]
 

@@ -65,7 +65,7 @@ def begun_until_refused(link: DeviceLink) -> int:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By name: "linux" has the budget that is the default, the others few."""
+    """Return programs by name: "linux" has the default budget, the others a small one."""
     directory = tmp_path_factory.mktemp("sessions")
     programs = {}
     for key in ("key", "other key"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others may see of a decryption: flooded values, from a server that computes honestly; and how one that
-does not takes the key, which is a limit that docs/security.md and docs/client-aided.md state."""
+"""Others may see only flooded values of a decryption, from a server that computes honestly; a dishonest one
+takes the key, which is a limit that docs/security.md and docs/client-aided.md state."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shared(
     complex_slots: bool = True,
     precision: int = 63,
 ) -> NDArray[np.float32]:
-    """What the device shares of the ciphertext (0, c1), of scale 1 and at one prime or two."""
+    """Return the device's shared result of the ciphertext (0, c1), with scale 1 and at one prime or two."""
     parameters = secret.parameters
     primes = parameters.data_primes[: 2 if precision == 63 else 1]
     residues = np.zeros((2, len(primes), parameters.n), dtype=np.uint32)

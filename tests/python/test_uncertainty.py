@@ -41,7 +41,7 @@ def shares(found: ciphermote.Decrypted, truth: NDArray[np.float64]) -> NDArray[n
 
 
 def check(found: NDArray[np.float64]) -> None:
-    """As wide as a stated error is to be: of thousands of values."""
+    """Check that stated errors of thousands of values are as wide as they should be."""
     assert np.mean(found > 1) <= 0.002 and 0.012 <= np.mean(found > 0.5) <= 0.08, np.mean(found > 0.5)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What messages and documents tell people to install exists today: the clone itself, or a package of a
-registry that the project depends on. Anybody may register a name that nobody has, ours included."""
+"""Everything that messages and documents tell people to install exists today: the clone itself, or a
+registry's package on which the project depends. Anybody may register an unused name, ours included."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Device(Protocol):
         """The frames or packets of a new window."""
 
     def encrypt_again(self) -> list[bytes]:
-        """Those of another attempt."""
+        """Encrypt the last values again, for another attempt."""
 
     def take_receipt(self, receipt: bytes) -> bool:
         """Whether it was for the latest attempt."""
@@ -179,7 +179,7 @@ class Modem(threading.Thread):
         self._scheduled.set()
 
     def stop(self) -> None:
-        """Without waiting for receipts."""
+        """Stop without waiting for receipts."""
         self._stopping.set()
         self._rehearsing.set()
         self._scheduled.set()
@@ -202,7 +202,7 @@ class Modem(threading.Thread):
             index += 1
 
     def _send(self, device: Device, window: Window, parts: list[bytes], end: float) -> None:
-        """Until the device has checked the receipt."""
+        """Send until the device has checked the receipt."""
         while not self._stopping.is_set():
             window.tries += 1
             receipt = self._link.deliver(parts, window.measured)
@@ -239,7 +239,7 @@ class LinuxDevice:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits for its schedule. Error if it has ended."""
+        """Whether it waits for its schedule. Raises Error if it has ended."""
         if not self.is_running:
             raise Error(f"Device {self._name} has ended: {self._said()}")
         return (self._folder / READY).exists()
@@ -261,7 +261,7 @@ class LinuxDevice:
         return (self._folder / "log").read_text().strip()[-500:]
 
     def finish(self, diary: Diary, seconds: float) -> int:
-        """Wait until it has ended, and take over what it noted; how often it sent windows. Error."""
+        """Wait until it has ended, and take over what it noted; how often it sent windows. Raises Error."""
         assert self._process is not None
         try:
             code = self._process.wait(seconds)

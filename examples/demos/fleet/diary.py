@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each device measured, as it says itself, and what became of it: the truth that results are held to.
-Nothing of it reaches the gateway."""
+"""A diary of each device's measurements and their fate, with which results are compared. Nothing of it
+reaches the gateway."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Window:
 
 
 class Diary:
-    """What all devices sent; several threads may write."""
+    """The measurements of all devices; several threads may write."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,5 +51,5 @@ class Diary:
             return list(self._windows.values())
 
     def values(self, keys: Iterable[Key]) -> NDArray[np.float64]:
-        """float64 [windows, values]. KeyError for one that no device has measured."""
+        """float64 [windows, values]. Raises KeyError for one that no device has measured."""
         return np.array([self._windows[key].values for key in keys])

@@ -22,8 +22,8 @@ _ANSWER_SECONDS = 3.0
 
 class Link(Protocol):
     def deliver(self, parts: Sequence[bytes], measured: float) -> bytes | None:
-        """Send the frames or packets of an attempt, once: the receipt's bytes, or None if none came. Error if
-        the gateway refuses them for good."""
+        """Send the frames or packets of an attempt, once: the receipt's bytes, or None if none came. Raises
+        Error if the gateway refuses them for good."""
 
     def close(self) -> None:
         """The connection."""

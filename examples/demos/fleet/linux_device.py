@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(path: Path) -> dict[str, Any]:
-    """Once it is there. Error."""
+    """Once it is there. Raises Error."""
     end = time.monotonic() + PLAN_SECONDS
     while not path.exists():
         if time.monotonic() > end:

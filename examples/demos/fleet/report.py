@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fleet's demo found, for people: a table, a plot and a file of figures; and its judgement."""
+"""Report of the fleet's demo: a table, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class Outcome:
         return sorted(newest.values(), key=lambda each: (each.fleet, each.begins))
 
     def counted(self) -> Counter[Key]:
-        """How often each window stands in the final results."""
+        """Count how often each window is in the final results."""
         return Counter(key for result in self.final() for key in result.windows)
 
     def truth(self, result: Result) -> NDArray[np.float64] | None:
-        """What the result should be; None if it names a window that no device has measured."""
+        """Return the right result; None if it names a window that no device has measured."""
         try:
             values = self.diary.values(result.windows)
         except KeyError:
@@ -102,7 +102,7 @@ class Outcome:
         return min((each.begins for each in self.results), default=0.0)
 
     def without_windows(self) -> list[Result]:
-        """Which show nothing, though nothing in them is wrong."""
+        """Return results without windows, which prove nothing although nothing in them is wrong."""
         return [each for each in self.final() if not each.windows]
 
     def that_differ(self) -> list[Result]:
@@ -118,7 +118,7 @@ class Outcome:
 
 
 def judge(outcome: Outcome) -> None:
-    """Error unless every result is right, and every window with a receipt counts once."""
+    """Raises Error unless every result is right, and every window with a receipt counts once."""
     wrong = []
     if found := outcome.without_windows():
         first = found[0]

@@ -72,7 +72,7 @@ MOST_STRETCH = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """How large the demo is. seconds: of measuring; every: from one window of a device to its next;
+    """The size of the demo. seconds: duration of measuring; every: from one window of a device to its next;
     interval: that a result is over, in which each device measures five times or more, and no more than 64
     meters' windows may fall; kills: (when, as part of the seconds; what)."""
 
@@ -95,7 +95,7 @@ class Plan:
         return self.seconds / max(1, self.seconds // (5 * self.every))
 
     def stretched(self, encrypting_seconds: float) -> Plan:
-        """For devices that take so long for a window: half of the time between two at most. Error."""
+        """For devices that take so long for a window: half of the time between two at most. Raises Error."""
         stretch = max(1, math.ceil(2 * encrypting_seconds / self.every))
         if stretch > MOST_STRETCH:
             raise Error(
@@ -112,7 +112,7 @@ class Plan:
 
 @dataclass
 class Fleet:
-    """What the owner has of one."""
+    """The owner's state of one fleet."""
 
     attachment: Attachment
     keys: KeyStore | CompactKeys
@@ -141,7 +141,7 @@ class Run:
         self._stage = Stage(self.console, self.outcome.times)
 
     def go(self) -> Outcome:
-        """Error if it cannot be done; whether what came out is right, report.judge tells."""
+        """Raises Error if it cannot be done; whether what came out is right, report.judge tells."""
         with self._stopped_after(), self._site() as here:
             self._attach(here)
             self._enroll(here)
@@ -366,7 +366,7 @@ class Run:
                 done()
 
     def _await_streams(self, owner: GatewayClient, schedule: Schedule) -> None:
-        """Until every interval has its result; those that windows came too late for are computed anew."""
+        """Wait until every interval has its result; intervals with late windows are computed anew."""
         with self._stage.step("Gateway: the last intervals", len(self.fleets)) as done:
             for name in self.fleets:
                 self._await_all(lambda name=name: self._closed(owner, name, schedule.ends))  # type: ignore[misc]
@@ -453,7 +453,8 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def run(console: Console | None = None, plan: Plan | None = None, work: Path | None = None) -> Outcome:
-    """All of it. Writes demo.png and demo.json into work; Error if anything differs or is missing."""
+    """Run the demo. Writes demo.png and demo.json into work; raises Error if anything differs or is
+    missing."""
     console = console or Console()
     work = work or ROOT / "build" / "demo-fleet"
     shutil.rmtree(work, ignore_errors=True)

@@ -48,7 +48,7 @@ class Server:
         return self
 
     def start_unready(self, prefix: tuple[str, ...] = ()) -> None:
-        """Without waiting until it answers."""
+        """Start without waiting until it answers."""
         command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(self.data))
         addressed = ("--port", str(self.port), "--reserve", str(self.reserve), *self.options)
         self.data.parent.mkdir(parents=True, exist_ok=True)

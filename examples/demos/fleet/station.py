@@ -23,7 +23,7 @@ RESEND_SECONDS = 1.0
 
 
 def wait_until(true: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
-    """Until true() is; Error after so many seconds."""
+    """Wait until true() holds; raises Error after a timeout."""
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:
@@ -97,7 +97,7 @@ class Station:
         return self
 
     def subscribe(self, topic: str) -> str:
-        """To something more: what the broker says to it."""
+        """Subscribe to another topic, and return the broker's answer."""
         self.client.subscribe(topic, qos=1)
         return self._granted.get(timeout=SECONDS)
 
@@ -128,7 +128,7 @@ class Station:
         return self.answers.get(timeout=seconds)
 
     def send_until_receipt(self, data: bytes, seconds: float = SECONDS) -> Answer:
-        """As devices do: the same bytes again, until a receipt comes."""
+        """Send the same bytes again, as devices do, until a receipt arrives."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             tried = os.urandom(4)

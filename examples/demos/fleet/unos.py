@@ -24,7 +24,7 @@ _PASSING = ("CM_ERR_FRAME_FOREIGN", "CM_ERR_FRAME_TAG")
 
 
 def build(folder: Path) -> Path:
-    """The image of an Uno whose compact_keys.h is in folder. Error."""
+    """The image of an Uno whose compact_keys.h is in folder. Raises Error."""
     try:
         return build_sketch(SKETCH, UNO, folder, name=f"fleet-{folder.name}")
     except MachineError as error:
@@ -32,7 +32,7 @@ def build(folder: Path) -> Path:
 
 
 class Uno:
-    """One with a new counter, for a with block. Error if its firmware refuses or ends."""
+    """One with a new counter, for a with block. Raises Error if its firmware refuses or ends."""
 
     def __init__(self, image: Path) -> None:
         self._image = image
@@ -60,7 +60,7 @@ class Uno:
         return self._expect_ok(*self._run(b"M" + struct.pack(f"<{len(readings)}H", *readings)))
 
     def encrypt_again(self) -> list[bytes]:
-        """Those of another attempt of the window that it keeps."""
+        """Encrypt the stored window again, for another attempt."""
         return self._expect_ok(*self._run(b"A"))
 
     def take_receipt(self, receipt: bytes) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Uno demo found, for people: a table, a plot and a file of figures; and its judgement."""
+"""Report of the Uno demo: a table, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def that_differ(outcome: Outcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """Error unless every total is exact."""
+    """Raises Error unless every total is exact."""
     if differing := that_differ(outcome):
         raise Error(f"{differing} hours of the total differ from the readings' sum; none may.")
 
 
 def show(outcome: Outcome, console: Console) -> None:
-    """What it took, what came out, and who knows what."""
+    """Show the demo's costs and results, and who knows what."""
     nodes, days, hours = outcome.readings.shape
     total = outcome.total
     peak = np.unravel_index(total.argmax(), total.shape)

@@ -33,8 +33,8 @@ from ciphermote.base.errors import Error  # noqa: E402
 from ciphermote.base.files import write_exclusively  # noqa: E402
 from ciphermote.evaluate.engine import open_engine  # noqa: E402
 from ciphermote.formats.frames import FrameSet, read_sets  # noqa: E402
-from ciphermote.owner import bfv  # noqa: E402
 from ciphermote.owner import provisioning as provision  # noqa: E402
+from ciphermote.owner.decryption import decrypt  # noqa: E402
 from ciphermote.owner.key_store import KeyStore  # noqa: E402
 from ciphermote.parameters import BFV, by_name  # noqa: E402
 from demos.run import Stage  # noqa: E402
@@ -77,7 +77,7 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
 
 
 def run(console: Console) -> None:
-    """All of it. Writes build/demo-uno/demo.png and demo.json; Error if it fails."""
+    """Run the demo. Writes build/demo-uno/demo.png and demo.json; raises Error if it fails."""
     os.umask(0o077)  # headers and images hold keys
     work = ROOT / "build" / "demo-uno"
     shutil.rmtree(work, ignore_errors=True)
@@ -111,7 +111,7 @@ def run(console: Console) -> None:
 
         total = engine.sum(ciphertexts())
     with stage.step("Owner: decrypt the total"):
-        values = bfv.decrypt(total.to_seal(), store.secret(), PLAIN_MODULUS).coefficients
+        values = decrypt(total, store.secret(), places="coefficients")
         outcome.total = values[: DAYS * demand.HOURS].reshape(DAYS, demand.HOURS)
 
     report.show(outcome, console)

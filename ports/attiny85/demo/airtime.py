@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a LoRa packet is on the air: Semtech's formula (SX1276 data sheet, 4.1.1.7). A model; nothing was
-sent."""
+"""Compute a LoRa packet's time on the air by Semtech's formula (SX1276 data sheet, 4.1.1.7). This is a model;
+nothing was sent."""
 
 from __future__ import annotations
 

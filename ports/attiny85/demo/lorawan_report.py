@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the LoRaWAN demo found, for people: tables, a plot and a file of figures; and its judgement."""
+"""Report of the LoRaWAN demo: tables, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def packets(self, *, tiny: bool) -> list[bytes]:
-        """That the ATtiny85s sent, or the Unos."""
+        """Return the packets that the ATtiny85s sent, or the Unos."""
         chosen = self.sent[: self.tinies] if tiny else self.sent[self.tinies :]
         return [packet for sent in chosen for packet in sent.packets]
 
@@ -63,7 +63,7 @@ def that_differ(outcome: Outcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """Error unless every hour has its sum, and every sum is exact."""
+    """Raises Error unless every hour has its sum, and every sum is exact."""
     hours = sum(len(found.hours) for found in outcome.sums)
     if hours != outcome.readings.shape[1]:
         raise Error(f"{hours} of {outcome.readings.shape[1]} hours have a sum; all must.")
@@ -105,7 +105,7 @@ def ways(outcome: Outcome) -> list[Way]:
 
 
 def show(outcome: Outcome, console: Console) -> None:
-    """What came, what the sums are of, and what it took."""
+    """Show the packets received, the sums, and the costs."""
     meters, sent = len(outcome.readings), sum(len(sent.packets) for sent in outcome.sent)
     table = Table(title=f"A day of {meters} meters, added up by an engine without a key")
     for title in ("hours", "meters in the sum", "without", "exact", "result, bytes"):

@@ -20,14 +20,14 @@ FLUSH_CYCLES = 2_000_000
 
 @dataclass(frozen=True)
 class Sent:
-    """What a meter did with a day: its packets, and the cycles of an encryption, the longest."""
+    """A meter's day: its packets, and the cycles of its longest encryption."""
 
     packets: tuple[bytes, ...]
     cycles: int
 
 
 def write_keys(folder: Path, keys: CompactKeys, enrolment: Enrolment) -> None:
-    """What the owner provisions a meter with: compact_keys.h in a new folder."""
+    """Write a meter's provisioned keys, compact_keys.h, to a new folder."""
     folder.mkdir(parents=True)
     write_exclusively(folder / "compact_keys.h", to_c_header(keys, enrolment).encode(), 0o600)
 

@@ -51,7 +51,7 @@ def blocks() -> list[range]:
 
 
 def on_the_air(sent: list[bytes], chance: random.Random) -> list[bytes]:
-    """What the gateway hears of it: some packets never come, some twice, and not in order."""
+    """Return the packets that the gateway receives: some are lost, some repeated, and not in order."""
     heard = [packet for packet in sent if chance.random() >= LOST]
     heard += [packet for packet in heard if chance.random() < TWICE]
     chance.shuffle(heard)
@@ -77,7 +77,7 @@ class Gateway:
                 return
 
     def faults(self) -> dict[str, int]:
-        """By kind, of all readers; but what was another reader's is none."""
+        """Count faults by kind over all readers, without packets of other readers' devices."""
         counts: dict[str, int] = {}
         for reader in (self.whole, *self.parts.values()):
             for kind, count in reader.counts.items():
@@ -97,7 +97,7 @@ def add_up(key_id: int, windows: list[Window]) -> Iterator[CompactResult]:
 
 
 def run(console: Console) -> None:
-    """All of it. Writes build/demo-lorawan/demo.png and demo.json; Error if it fails."""
+    """Run the demo. Writes build/demo-lorawan/demo.png and demo.json; raises Error if it fails."""
     os.umask(0o077)  # headers and images hold keys
     work = ROOT / "build" / "demo-lorawan"
     shutil.rmtree(work, ignore_errors=True)
@@ -158,7 +158,7 @@ def run(console: Console) -> None:
 
 
 def full_ciphertext_bytes(day: np.ndarray) -> int:
-    """What the same day takes as a whole ciphertext, the smallest that the library has."""
+    """Return the bytes of the same day in the library's smallest full ciphertext."""
     from tempfile import TemporaryDirectory
 
     from ciphermote.owner.encryption import encrypt

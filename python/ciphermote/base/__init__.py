@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every room stands on: errors, arguments, files, text and numbers."""
+"""Foundations that every other room imports: errors, arguments, files, text and numbers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers give is checked where it comes in: types and ranges, in sentences that name the argument.
+"""Check arguments where they enter the package: types and ranges, with errors that name the argument.
 
 Python takes truth values for integers, numpy text for numbers, and the compiled extension raises its own
 errors for what does not fit its types; none of that reaches users.
@@ -23,13 +23,14 @@ _MOST_LETTERS = 40
 
 
 def shown(value: object) -> str:
-    """For people: on one line, and of bounded length."""
+    """Show a value in a message: on one line, and of bounded length."""
     text = " ".join(repr(value).split())
     return text if len(text) <= _MOST_LETTERS else text[:_MOST_LETTERS] + "..."
 
 
 def whole(value: Any, name: str, least: int, most: int, most_name: str = "") -> int:
-    """An integer from least to most, of Python's or numpy's types. ParameterError."""
+    """Check that a value is an integer (Python's or numpy's) from least to most, and return it. Raises
+    ParameterError."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -42,21 +43,22 @@ def whole(value: Any, name: str, least: int, most: int, most_name: str = "") -> 
 
 
 def flag(value: Any, name: str) -> bool:
-    """A truth value, not what Python would take for one. ParameterError."""
+    """Check that a value is a bool, not merely truthy, and return it. Raises ParameterError."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name} is {shown(value)}: give True or False.")
     return bool(value)
 
 
 def choice(value: Any, choices: Mapping[str, _T], name: str) -> _T:
-    """What a name stands for. ParameterError."""
+    """Return what a name stands for. Raises ParameterError for an unknown one."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name} is {shown(value)}: choose one of {', '.join(choices)}.")
     return choices[value]
 
 
 def instance(value: Any, kinds: type[_T] | tuple[type[_T], ...], name: str, wanted: str) -> _T:
-    """A value of one of these types. wanted: what to give, for people. ParameterError."""
+    """Check that a value has one of these types, and return it. wanted: what to pass instead, for the
+    message. Raises ParameterError."""
     if not isinstance(value, kinds):
         what = (
             f"the class {value.__name__}" if isinstance(value, type) else with_article(type(value).__name__)
@@ -66,22 +68,20 @@ def instance(value: Any, kinds: type[_T] | tuple[type[_T], ...], name: str, want
 
 
 def stream(values: Any, name: str, wanted: str) -> Iterable[Any]:
-    """An iterable that is no text. ParameterError."""
+    """Check that a value is an iterable and not text, and return it. Raises ParameterError."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise ParameterError(f"{name} is {shown(values)}: give {wanted}.")
     return values
 
 
 def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
-    """Several values, of an iterable that is no text. ParameterError."""
+    """Return the items of an iterable that is not text as a list. Raises ParameterError."""
     return tuple(stream(values, name, wanted))
 
 
 def array(values: ArrayLike, kind: type[Error] = ParameterError) -> NDArray[Any]:
-    """An array of what a caller gives, whatever its type and shape.
-
-    An error of this kind for rows of unequal lengths, and for what is masked or missing: numpy would take the
-    placeholder beneath a mask for a measurement.
+    """Convert an argument of any type and shape to an array. Raises `error` for rows of unequal lengths and
+    for masked or missing values: numpy would take the placeholder beneath a mask for a measurement.
     """
     _refuse_masked(values, kind, ())
     try:
@@ -116,14 +116,14 @@ def _absent(kind: type[Error], place: tuple[int, ...], how: str) -> Error:
 
 
 _MISSING = ("NAType", "NaTType")
-"""Types of pandas's placeholders."""
+"""The types of pandas's placeholders for missing values."""
 _WITHOUT = (str, bytes, bytearray, memoryview, range)
 _DEEPEST = 64
-"""Dimensions that numpy has at most."""
+"""The most dimensions that a numpy array can have."""
 
 
 def path(value: Any, name: str = "The path") -> Path:
-    """A path of a file or directory. ParameterError."""
+    """Convert an argument to the path of a file or directory. Raises ParameterError."""
     if not isinstance(value, str | Path):
         raise ParameterError(f"{name} is {shown(value)}: give a path as text or as a Path.")
     return Path(value)
@@ -133,6 +133,6 @@ Bytes = bytes | bytearray | memoryview
 
 
 def check_bytes(data: object, name: str) -> None:
-    """ParameterError unless data are bytes."""
+    """Raises ParameterError unless data are bytes."""
     wanted = "the bytes of frames or of a ciphertext"
     instance(data, (bytes, bytearray, memoryview), name, wanted)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of the package: each message is one clear sentence (what, where, what to do).
 
-There is one class for each thing a caller may want to handle apart, and no more.
+Each class is a failure that callers may want to handle separately.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterator
 
 
 class Error(Exception):
-    """Base of all; catch it to report any failure of this package to people.
+    """Base class of the package's errors; catch it to report any of its failures to people.
 
-    status: the C library's name of it, such as "CM_ERR_SCALE" (core/include/ciphermote/status.h), if that is
-    what refused, or a device; else None.
+    status: the C library's name for the failure, such as "CM_ERR_SCALE" (core/include/ciphermote/status.h),
+    if the library or a device refused; otherwise None.
     """
 
     status: str | None = None
 
 
 class PrecisionWarning(UserWarning):
-    """Warns that noise leaves few digits of the numbers that are encrypted."""
+    """Warns that noise leaves few correct digits in the numbers being encrypted."""
 
 
 class ParameterError(Error):
@@ -33,16 +33,16 @@ class ValueRangeError(Error):
 
 
 class FrameError(Error):
-    """Bytes from outside that are no valid frame or ciphertext, or not the expected one."""
+    """Bytes that are not a valid frame or ciphertext, or not the expected one."""
 
 
 class MismatchError(FrameError):
-    """Things of different keys, sets, schemes or plain moduli that were brought together, or whose origin
-    nothing tells; or a decryption that gives noise, as such a mixture does."""
+    """Objects of different keys, sets, schemes or plain moduli were combined, or their origin is unknown; or
+    a decryption gave noise, as such a mixture does."""
 
 
 class ReplayError(FrameError):
-    """A reading that came before, or is too old to tell."""
+    """A reading was received before, or is too old to tell."""
 
 
 class KeyFileError(Error):
@@ -50,14 +50,13 @@ class KeyFileError(Error):
 
 
 class EngineError(Error):
-    """An engine that is not available, failed, or cannot do what was asked."""
+    """An engine is not available, failed, or cannot do what was asked."""
 
 
 class GatewayError(Error):
-    """A gateway that refused, or that did not answer.
-
-    name: of the refusal, in hyphens, such as "unknown-device"; "unreachable" if nothing answered.
-    http_status: 0 if nothing answered. retry_after: seconds after which the same may be accepted, or None.
+    """A gateway refused, or did not answer. name: the refusal's name, such as "unknown-device"; "unreachable"
+    if nothing answered. http_status: 0 if nothing answered. retry_after: seconds after which the same request
+    may be accepted, or None.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class GatewayError(Error):
 
 @contextlib.contextmanager
 def about(what: object) -> Iterator[None]:
-    """Errors within the block begin with what they are about, such as a file's path, unless they name it."""
+    """Prefix errors raised in the block with their subject, such as a file's path, unless they name it."""
     try:
         yield
     except Error as error:
@@ -92,11 +91,11 @@ _CLASSES: dict[str, type[Error]] = {
     **dict.fromkeys(("CM_ERR_TOO_MANY", "CM_ERR_NOT_FINITE", "CM_ERR_VALUE_RANGE"), ValueRangeError),
     "CM_ERR_RESIDUE": FrameError,
 }
-"""Status -> class. Those of frames are FrameError, and what is left is Error itself."""
+"""Maps a status to its class. Statuses about frames give FrameError, and any other gives Error itself."""
 
 
 def of_status(status: str, sentence: str) -> Error:
-    """The error of a call of the C library that failed: its status, and what that says to people."""
+    """Make the exception for a failed call of the C library, from its status and the status's sentence."""
     kind = _CLASSES.get(status, FrameError if status.startswith("CM_ERR_FRAME_") else Error)
     error = kind(sentence)
     error.status = status

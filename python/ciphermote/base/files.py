@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HEAD_BYTES = 128
-"""Enough to tell what a file is."""
+"""Bytes that suffice to tell a file's kind."""
 
 MOST_OBJECT_BYTES = 1 << 24
-"""No ciphertext, secret key, blob or header of keys, or parameter set is longer."""
+"""The longest ciphertext, secret key, blob or header of keys, or parameter set."""
 MOST_JSON_BYTES = 1 << 24
 """A model of 90 classes by 8,192 features, the slots of the largest set, in 22 letters a weight."""
 MOST_NPZ_BYTES = 1 << 26
-"""The same of 1,000 classes, in binary64."""
+"""The same for 1,000 classes, in binary64."""
 MOST_FRAMES_BYTES = 1 << 28
-"""The most in one file, some 6,000 readings, which adapt and inspect hold in memory."""
+"""The largest file of readings, some 6,000 of them, which adapt and inspect hold in memory."""
 MOST_KEYS_BYTES = 1 << 32
 """Galois keys, the largest of all, at n = 16384."""
 
@@ -33,8 +33,8 @@ _BETWEEN_TRIES = 0.05
 
 
 def read_bounded(path: Path, most: int | Callable[[bytes], int]) -> bytes:
-    """All of a file of at most so many bytes, or so many as `most` makes of its first HEAD_BYTES. OSError, if
-    it is longer too."""
+    """Read a whole file of at most `most` bytes, or of at most what `most` computes from its first
+    HEAD_BYTES. Raises OSError, also for a longer file."""
     content = io.BytesIO()  # gives its bytes away without a copy
     with path.open("rb") as file:
         content.write(head := file.read(HEAD_BYTES))
@@ -49,7 +49,7 @@ def read_bounded(path: Path, most: int | Callable[[bytes], int]) -> bytes:
 
 
 def write_exclusively(path: Path, content: bytes, mode: int) -> None:
-    """Write a file that must not exist yet, and have it on the disk when this returns. OSError."""
+    """Write a file that must not exist yet; it is on the disk on return. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
@@ -58,8 +58,8 @@ def write_exclusively(path: Path, content: bytes, mode: int) -> None:
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write or replace a file: a reader sees the old content or the new one, whole, and the new one is on the
-    disk when this returns. OSError, of that file."""
+    """Write or replace a file: a reader sees either the old content or the new one, and the new one is on the
+    disk on return. Raises OSError that names the file."""
     directory = path.absolute().parent
     try:
         _replace(directory, path, content, mode)
@@ -84,7 +84,7 @@ def _replace(directory: Path, path: Path, content: bytes, mode: int) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Have a directory's names on the disk when this returns. OSError."""
+    """Force a directory's entries to the disk. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -94,10 +94,9 @@ def sync_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock of this name within the block: processes and threads that ask for it take turns.
-
-    The file is made if it is not there and stays, for whoever waits holds it open; a process that ends gives
-    its lock back. TimeoutError if another holds it for so many seconds; OSError.
+    """Hold the lock of this name within the block: processes and threads that ask for it take turns. The file
+    is created if needed and stays, because waiting processes hold it open. A process that ends releases its
+    lock. Raises TimeoutError if another holder keeps it for `seconds`, or OSError.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What belongs to the process that opened it: after a fork, counters, locks and connections would be in two
-processes at once, and a counter used by both gives one number to two readings."""
+"""Resources that belong to the process that opened them. After a fork, counters, locks and connections would
+exist in two processes at once, and a shared counter would give one number to two readings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Opener:
         return _place() == self._place
 
     def check(self) -> None:
-        """ParameterError in any other process."""
+        """Raises ParameterError in any other process."""
         if not self.is_here:
             raise ParameterError(
                 f"{self._what} was opened by another process, before a fork: open it in the process that "
@@ -39,7 +39,8 @@ def _count_fork() -> None:
 
 
 def _place() -> tuple[int, int]:
-    """Forks of this interpreter, for process ids come again, and the process id, for C code forks too."""
+    """The number of forks of this interpreter, because process ids are reused, and the process id, because C
+    code forks too."""
     return _forks, os.getpid()
 
 

@@ -16,14 +16,14 @@ _REAL = re.compile(
 
 
 def integer(text: str) -> int:
-    """An integer. ValueError for anything else."""
+    """Parse an integer. Raises ValueError for anything else."""
     if not _INTEGER.fullmatch(text):
         raise ValueError("no integer")
     return int(text)
 
 
 def real(text: str) -> float:
-    """A real number, NaN or infinity. ValueError for anything else."""
+    """Parse a real number, NaN or an infinity. Raises ValueError for anything else."""
     if not _REAL.fullmatch(text):
         raise ValueError("no number")
     return float(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that hold secrets, which nobody but their owner may read."""
+"""Files that hold secrets, which only their owner may read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def read_secret_file(
     path: Path,
     absent: str = "the secret key stays with the owner, so run this on the owner's machine",
 ) -> bytes:
-    """The content, if nobody but the owner may read it. One open: what is checked is what is read, and a pipe
-    without a writer is not waited for. KeyFileError; absent: what it says of a file that is not there."""
+    """Read a file that only its owner may read. It is opened once, so that the file checked is the file read,
+    and a pipe without a writer is not waited for. absent: the message for a missing file. Raises
+    KeyFileError."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())

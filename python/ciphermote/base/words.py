@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words that sentences for people share."""
+"""Phrases that messages share."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import math
 
 
 def count_of(count: int, noun: str) -> str:
-    """As in 1 prime, 2 primes."""
+    """Count something in words, such as "1 prime" or "2 primes"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def with_article(noun: str) -> str:
-    """As in a float, an int."""
+    """Put the article in front, such as "a float" or "an int"."""
     return f"{'an' if noun[:1].lower() in set('aeiou') else 'a'} {noun}"
 
 
 def how_to_install(extra: str) -> str:
-    """For a package's extra; no registry has the package yet."""
+    """Tell how to install one of the package's extras; no registry has the package yet."""
     return f"run `pip install '.[{extra}]'` in a clone of Ciphermote's repository"
 
 
 def scale_name(scale: float) -> str:
-    """As in 2^25, or 3.3e+07 for a scale that is no power of two."""
+    """Write a scale as 2^25, or as 3.3e+07 if it is not a power of two."""
     mantissa, exponent = math.frexp(scale)
     return f"2^{exponent - 1}" if mantissa == 0.5 else f"{scale:.6g}"
 
 
 def error_text(error: float, why_unknown: str = "") -> str:
-    """How far a value may be off, for people."""
+    """Write how far a value may be off."""
     if math.isnan(error):
         return why_unknown
     return "exact" if error == 0 else f"{error:.1g}"
 
 
 def rounded(value: float, error: float) -> str:
-    """A value with digits down to its error's first one; exact if there is none, and six if it is not
-    known."""
+    """Round a value to the first digit of its error: all digits if it is exact, six if the error is
+    unknown."""
     if math.isnan(error):
         return f"{value:.6g}"
     if error == 0:

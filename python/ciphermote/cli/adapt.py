@@ -130,7 +130,7 @@ def adapt(
 
 
 def _listen(port: str, baud: int, reader: FrameReader, count: int) -> list[FrameSet]:
-    """The first whole readings that come from a serial port; what else comes is told."""
+    """Return the first whole readings that arrive on a serial port, and report everything else."""
     from ciphermote.cli.serial_port import pieces
 
     sets: list[FrameSet] = []

@@ -78,7 +78,7 @@ def add(
 
 
 def _refuse_repeated(path: Path, content: bytes, seen: dict[bytes, Path]) -> None:
-    """seen: by digest, which is what is kept of each file."""
+    """Refuse a file that was given before. seen: the file of each digest."""
     if (other := seen.setdefault(blake2b(content).digest(), path)) is not path:
         raise ParameterError(
             f"{path} is the same ciphertext as {other}, and would count twice: leave it out, or give "

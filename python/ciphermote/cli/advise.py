@@ -143,7 +143,7 @@ def advise(
 
 
 def _print_compact(computation: ExactComputation, frame_bytes: int) -> None:
-    """The compact lane, if it does the same in fewer bytes."""
+    """Print the compact set that does the same in fewer bytes, if there is one."""
     from ciphermote.compact.adviser import advise_compact
 
     if computation.rotations or computation.plain_modulus:
@@ -171,7 +171,7 @@ def _print_compact(computation: ExactComputation, frame_bytes: int) -> None:
 
 
 def _refuse_given(options: dict[str, float | None], why: str) -> None:
-    """ParameterError if one of them has a value."""
+    """Raises ParameterError if one of them has a value."""
     for name, value in options.items():
         if value:
             raise ParameterError(f"{name} {why}.")
@@ -216,7 +216,8 @@ def _print(rows: Sequence[tuple[str, str]], advice: Advice | ExactAdvice) -> Non
 def _print_commands(
     computation: Computation | ExactComputation, parameters: str, *, device: str, numbers: str
 ) -> None:
-    """What makes such keys, and what encrypts with them, with options: for a device, and from numbers."""
+    """Print the commands, with options, that make such keys and encrypt with them: on a device, and from
+    numbers."""
     key, steps = computation.key, ""
     if computation.rotations:
         steps = ",".join(str(1 << i) for i in range((computation.slots - 1).bit_length())) or "1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in options, written as everywhere else (number_text.py): typer reads them by Python's rules."""
+"""Parse numbers in options by the rules of number_text.py, in place of typer's, which are Python's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READERS: dict[type, tuple[str, Callable[[str], float]]] = {
 
 
 def take_ascii_numbers(app: typer.Typer) -> None:
-    """Have all commands of it read their numbers in ASCII digits."""
+    """Make all commands of an application parse numbers as ASCII digits."""
     for command in app.registered_commands:
         if command.callback is not None:
             hints = typing.get_type_hints(command.callback, include_extras=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote compact`: the lane of small packets for encrypted sums, a command for each step."""
+"""`ciphermote compact`: small packets for encrypted sums, one command per step."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def gateway(
     """Write the keys with which a gateway checks packets.
 
     **In:** the fleet's keys. **Out:** the tag keys of all devices (mode 0600). They decrypt nothing, but
-    whoever has them can forge packets: give them to the gateway alone, and anew after every enrolment.
+    whoever has them can forge packets: give them only to the gateway, and again after every enrolment.
 
     Example:
 
@@ -204,7 +204,7 @@ def encrypt(
     """Encrypt numbers to packets as a device does, one line of hexadecimal digits each, to try things out.
 
     **In:** the fleet's keys, and values for positions 0, 1, 2 ... **Out:** packets. The device's counter is
-    kept beside the keys; a real device keeps its own, so let only one of the two send.
+    stored beside the keys; a real device has its own, so let only one of the two send.
 
     Example:
 
@@ -359,9 +359,9 @@ def adapt(
 ) -> None:
     """Turn a sum into a Microsoft SEAL ciphertext, with zeros where nothing was sent, without any key.
 
-    **In:** a sum; of one window, if you like. **Out:** SEAL's bytes of a BFV ciphertext in coefficient form,
-    with a label. SEAL adds and decrypts such ciphertexts exactly at the positions that were sent; it reports
-    a noise budget of 0, for the others are noise.
+    **In:** a sum, which may be of a single window. **Out:** SEAL's bytes of a BFV ciphertext in coefficient
+    form, with a label. SEAL adds and decrypts such ciphertexts exactly at the positions that were sent; it
+    reports a noise budget of 0, for the others are noise.
 
     Example:
 
@@ -455,7 +455,7 @@ def _weights(options: list[str]) -> dict[int, int]:
 
 
 def _noted(reader: CompactReader, reception: Reception) -> tuple[Window, ...]:
-    """The windows; the faults are named, the first few of them."""
+    """Return the windows of packets, and name the first few faults."""
     faults = sum(count for kind, count in reader.counts.items() if kind != "window")
     for fault in reception.faults:
         if faults <= _SHOWN_FAULTS:
@@ -471,7 +471,7 @@ def _note_more(reader: CompactReader) -> None:
 
 @contextmanager
 def _turn(seen: Path | None) -> Iterator[None]:
-    """Sums that share a file of windows take turns: no window counts in two of them."""
+    """Let sums that share a file of windows take turns, so that no window counts in two of them."""
     if seen is None:
         yield
         return

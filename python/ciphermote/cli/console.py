@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see: results on standard output, notes, errors and progress on standard error."""
+"""Output for people: results on standard output; notes, errors and progress on standard error."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rich.text import Text
 
 
 def printable(text: str) -> str:
-    """The text without control characters, which in a file's words or name could command a terminal."""
+    """Remove control characters, with which a file's content or name could control the terminal."""
     return "".join(character for character in text if character.isprintable())
 
 
 def plain(text: str) -> Text:
-    """As it is: brackets in it are no markup, and colons make no emoji."""
+    """Return text that is printed unchanged: brackets are not markup, and colons make no emoji."""
     return Text(printable(text))
 
 
@@ -36,7 +36,7 @@ def note(text: str) -> None:
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """The first warning, and how many more there are."""
+    """Print the first warning raised in the block, and how many followed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -63,7 +63,8 @@ def print_items(
     *,
     as_json: bool,
 ) -> None:
-    """A list: a table of these columns, or JSON as the gateway's lists have it, each item as fields says."""
+    """Print a list as a table of these columns, or as JSON in the form of the gateway's lists, each item made
+    by fields."""
     if as_json:
         typer.echo(json.dumps({"items": [fields(item) for item in items], "next": None}))
         return
@@ -74,7 +75,7 @@ def print_items(
 
 
 def print_rows(rows: Iterable[tuple[str, str]], *, as_json: bool = False) -> None:
-    """Names and values: a table of two columns, or JSON of {"field", "value"}."""
+    """Print names and values as a table of two columns, or as JSON of {"field", "value"}."""
     if as_json:
         typer.echo(json.dumps({"items": [{"field": name, "value": value} for name, value in rows]}))
         return
@@ -86,7 +87,7 @@ def print_rows(rows: Iterable[tuple[str, str]], *, as_json: bool = False) -> Non
 
 @contextlib.contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, fed with (done, total)."""
+    """Show a progress bar on standard error, which is called with (done, total)."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -130,7 +130,7 @@ def _note_count(count: int, most: int) -> None:
 
 
 def _origin(given: Ciphertext, secret: SecretKey) -> dict[str, object]:
-    """What a ciphertext is of; the key id is null where nothing names it."""
+    """Describe a ciphertext's origin; the key id is null if unknown."""
     scheme = given.scheme
     key_id = None if given.key_id is None else secret.key_id
     return {
@@ -142,7 +142,7 @@ def _origin(given: Ciphertext, secret: SecretKey) -> dict[str, object]:
 
 
 def _print_of(origin: dict[str, object], table: Table) -> None:
-    """A table, and what it is of."""
+    """Print a table and the ciphertext's origin."""
     Console().print(table)
     modulus = origin.get("plain_modulus")
     value = f"modulo {modulus}" if modulus else f"scale {scale_name(float(str(origin['scale'])))}"

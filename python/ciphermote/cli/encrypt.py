@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Xof(StrEnum):
-    """What expands a public seed."""
+    """The function that expands a public seed."""
 
     BLAKE2XB = "blake2xb"
     SHAKE256 = "shake256"

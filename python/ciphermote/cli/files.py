@@ -37,7 +37,7 @@ def read_ciphertext(path: Path) -> bytes:
 
 
 def parameter_set(name: str) -> ParameterSet:
-    """A built-in set by name, or a user's own from a file."""
+    """Return a built-in set by its name, or a custom one from a file."""
     if not name.endswith(".json"):
         return by_name(name)
     try:
@@ -48,7 +48,7 @@ def parameter_set(name: str) -> ParameterSet:
 
 
 class FileKind(NamedTuple):
-    """A kind of file that a command writes: its name for people, and whether bytes are of it."""
+    """A kind of file that a command writes: its name in messages, and a test for its bytes."""
 
     name: str
     has: Callable[[bytes], bool]
@@ -58,7 +58,7 @@ REKEY_KEY = FileKind("rekey key", lambda data: data.startswith(b"CMEK"))
 
 
 def ciphertext_of(parameters: ParameterSet) -> FileKind:
-    """Ciphertexts with a label, and bare ones of these parameters."""
+    """The kind of ciphertexts with a label, and of bare ones with these parameters."""
 
     def has(data: bytes) -> bool:
         from ciphermote.formats.labels import Kind, detach
@@ -88,8 +88,8 @@ def write(path: Path, content: bytes, kind: FileKind, *, secret: bool = False) -
 
 
 def check_target(path: Path, kind: FileKind) -> None:
-    """KeyFileError unless a file of this kind may be written to path: not among keys, and in place of nothing
-    but such a file. A pipe or a device would be replaced by an ordinary file."""
+    """Raises KeyFileError unless a file of this kind may be written to path. It must not lie among keys, and
+    may replace only a file of its kind: a pipe or a device would become an ordinary file."""
     from ciphermote.owner.key_store import holds_keys
 
     if holds_keys(path.parent):
@@ -118,6 +118,6 @@ def check_target(path: Path, kind: FileKind) -> None:
 
 
 def check_not_given(target: Path, given: Sequence[Path]) -> None:
-    """ParameterError if a result would replace one of the ciphertexts that it is made of."""
+    """Raises ParameterError if a result would replace one of its own inputs."""
     if any(target.exists() and target.samefile(path) for path in given):
         raise ParameterError(f"The result would replace {target}, which it is made of: name another file.")

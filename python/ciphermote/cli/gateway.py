@@ -105,7 +105,7 @@ def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
 
 
 class _Packages:
-    """ParameterError if the gateway's packages are not installed."""
+    """Raises ParameterError if the gateway's packages are not installed."""
 
     def __enter__(self) -> None:
         pass

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file says of itself, for `ciphermote inspect`: keys, headers, frames, blobs, models, a fleet's files
-and objects in SEAL's bytes.
+"""Describe a file for `ciphermote inspect`: keys, headers, frames, blobs, models, a fleet's files and SEAL's
+objects.
 
-It shows public facts alone: of a secret it tells that it is one, never what it is.
+Only public facts are shown: a secret is named as one, and never printed.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _MOST_LABELS = 100
 
 
 def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
-    """(field, value) rows about a file or a directory of keys.
+    """Return (field, value) rows about a file or a directory of keys.
 
-    parameters: the set of a file that names a set by id alone, if it is none of the built-in ones.
-    KeyFileError or FrameError if the file is none of ours, or damaged.
+    parameters: the set of a file that names a custom set only by its id. Raises KeyFileError or FrameError if
+    the file is unknown or damaged.
     """
     if path.is_dir():
         return _store(KeyStore.open(path))
@@ -88,7 +88,7 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
 
 
 def _most_bytes(head: bytes) -> int:
-    """How long a file that begins so can be. ValueError if it is none of ours."""
+    """Return the largest size of a file with this beginning. Raises ValueError if its kind is unknown."""
     if seeded_keys.are_seeded(head):
         return min(seeded_keys.stated_bytes(head), MOST_KEYS_BYTES)
     if head[:2] == MAGIC or is_ledger(head):
@@ -208,7 +208,7 @@ _COMPACT = {
     b"CMCR": _compact_sum,
     b"CMWN": _waiting_window,
 }
-"""By how a file begins."""
+"""Readers by the bytes that a file begins with."""
 
 
 def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
@@ -349,7 +349,8 @@ def _seeded_keys(data: bytes, parameters: ParameterSet | None) -> Rows:
 
 
 def _rotations_row(elements: Iterable[int], parameters: ParameterSet) -> tuple[str, str]:
-    """What Galois keys are for: steps to the left, or negative ones to the right where that is shorter."""
+    """List the rotations of Galois keys in steps to the left, or as negative steps to the right if that is
+    shorter."""
     slots = parameters.slots
     shorter = (step - slots if 2 * step > slots else step for step in range(slots))
     names = {sb.galois_element(parameters.n, step): step for step in shorter}
@@ -361,7 +362,7 @@ def _rotations_row(elements: Iterable[int], parameters: ParameterSet) -> tuple[s
 
 
 def _scheme(data: bytes) -> Scheme:
-    """What a label says, and CKKS without one."""
+    """Return the label's scheme, or CKKS without a label."""
     _, label = detach(data)
     return CKKS if label is None else label.scheme
 
@@ -384,7 +385,7 @@ def _model(model: LinearModel) -> Rows:
 
 
 def _header(path: Path, data: bytes) -> Rows:
-    """C headers of keys, from their first lines and their definitions."""
+    """Describe a C header of keys by its first lines and its definitions."""
     text = data.decode("ascii", errors="replace")
     if compact_keys.is_header(data):
         found = re.search(r"device (\d+), epoch (\d+),\n \* set (\w+), values up to (\d+)\.", text)
@@ -469,4 +470,4 @@ _FLEET_FILES = {
     "ciphermote-result": ("the description of a result", ("fleet", "gateway")),
     "ciphermote-compact-seen": ("the windows that compact sums have counted", ("key_id",)),
 }
-"""JSON's formats: what they are, and the names in them that are shown, none of a secret."""
+"""Formats of JSON: their descriptions and the names shown of them, none of which is secret."""

@@ -111,8 +111,8 @@ def keygen(
 
 
 def _smallest_set(readings: Readings) -> ParameterSet:
-    """The default set, or the smallest larger one in which public-key noise leaves such readings enough
-    digits. ParameterError if there is none."""
+    """Return the default set, or the smallest larger one whose public-key noise leaves such readings enough
+    digits. Raises ParameterError if there is none."""
     default = by_name(DEFAULT_SET)
     found = readings.smallest_set(default, "asymmetric")
     if found is None:

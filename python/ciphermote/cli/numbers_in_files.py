@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in files: .npy, or text, separated by commas, tabs, spaces or newlines.
+"""Read numbers from files: .npy, or text separated by commas, tabs, spaces or newlines.
 
-A cell that is missing would move all numbers behind it to other slots, so none may be.
+Missing cells are refused, because they would move all numbers after them to other slots.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SEPARATOR = re.compile(r" *[,\t] *| +")
 
 
 def read_values(path: Path, *, rows: bool = False) -> list[NDArray[Any]]:
-    """The numbers in a file (-: standard input), line by line or row by row; rows: all must be of one length.
+    """Read the numbers in a file (-: standard input), by line or by row; with rows, all must have one length.
 
-    Text gives int64 where all of a line are integers, else float64. ValueRangeError if there are none, or
-    something else is there.
+    Text gives int64 where all of a line are integers, else float64. Raises ValueRangeError for a file without
+    numbers or with anything else.
     """
     try:
         with about(name_of(path)):
@@ -43,7 +43,7 @@ def read_values(path: Path, *, rows: bool = False) -> list[NDArray[Any]]:
 
 
 def name_of(path: Path) -> Path | str:
-    """What messages call a file of numbers."""
+    """Return the name of a file of numbers in messages."""
     return "standard input" if path == _STDIN else path
 
 
@@ -55,7 +55,7 @@ def _bounded(stream: IO[bytes]) -> bytes:
 
 
 def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
-    """As read_values, of a file's content."""
+    """Parse a file's content as read_values does."""
     if content.startswith(npy.MAGIC):
         return list(np.atleast_2d(_npy(content)))
     if content.startswith(_ZIP):
@@ -76,7 +76,7 @@ def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
 
 
 def _numbers(text: str, line: int) -> list[int | float]:
-    """Those of one line of text. ValueRangeError for what is missing, or is none."""
+    """Parse one line of text. Raises ValueRangeError for a missing cell or one that is not a number."""
     if ";" in text:
         raise ValueRangeError(
             f"Line {line} has a semicolon: separate numbers by commas, spaces or newlines, and write their "

@@ -151,7 +151,7 @@ def _installed() -> Iterator[None]:
 
 
 def _show(answer: Answer, *, as_json: bool, sentence: str) -> None:
-    """The answer to a change: as JSON, without the secret of a new token, or in a sentence."""
+    """Print the answer to a change as JSON, without the secret of a new token, or as a sentence."""
     if as_json:
         typer.echo(answer.model_dump_json(exclude={"token"}))
     else:
@@ -159,7 +159,7 @@ def _show(answer: Answer, *, as_json: bool, sentence: str) -> None:
 
 
 def _list(items: Iterable[Answer], *, as_json: bool, columns: dict[str, Callable[[Any], str]]) -> None:
-    """All items: as JSON, or a table of these columns."""
+    """Print all items as JSON, or as a table of these columns."""
     print_items(items, lambda item: item.model_dump(mode="json"), columns, as_json=as_json)
 
 
@@ -175,7 +175,7 @@ def _size(count: int) -> str:
 
 
 def _bytes(text: str | None) -> int | None:
-    """The bytes that a size says. ParameterError."""
+    """Convert a size, such as 50GB, to bytes. Raises ParameterError."""
     if text is None:
         return None
     digits = text.rstrip("kMGTB")
@@ -194,7 +194,7 @@ def _expiry(days: int | None) -> float | None:
 
 
 def _confirm(what: str, *, yes: bool) -> None:
-    """Ask before a deletion. ParameterError if there is nobody to ask."""
+    """Ask before a deletion. Raises ParameterError if nobody is at the terminal."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -203,7 +203,7 @@ def _confirm(what: str, *, yes: bool) -> None:
 
 
 def _write_token(client: OperatorClient, token: str, path: Path) -> None:
-    """Write a new token. One that cannot be written is revoked."""
+    """Write a new token; revoke it if that fails."""
     try:
         write(path, f"{token}\n".encode(), _TOKEN, secret=True)
     except Error:
@@ -258,8 +258,8 @@ def create_tenant(
 ) -> None:
     """Create a tenant, and write its owner's first token.
 
-    **Out:** a file for the tenant's owner, **secret** (mode 0600). The name becomes a part of its devices'
-    MQTT users, and is never given again.
+    **Out:** a file for the tenant's owner, **secret** (mode 0600). The name becomes part of its devices' MQTT
+    users, and can never be reused.
 
     Example:
 
@@ -285,8 +285,8 @@ def delete_tenant(
 ) -> None:
     """Delete a tenant, with its fleets, devices, windows, jobs, results and tokens.
 
-    Its access ends at once, over HTTPS and MQTT; what it has is removed in the background. The name is never
-    given again.
+    Its access ends at once, over HTTPS and MQTT; its data is removed in the background. The name can never be
+    reused.
 
     Example:
 
@@ -329,9 +329,9 @@ def set_quota(
     jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a tenant's quotas; those left out stay as they are.
+    """Change a tenant's quotas; those left out do not change.
 
-    A quota below what is used deletes nothing: nothing more is accepted until there is room.
+    A quota below the current use deletes nothing, but nothing more is accepted until use falls below it.
 
     Example:
 
@@ -383,8 +383,8 @@ def delete_fleet(
 ) -> None:
     """Delete a fleet, with its devices, windows, jobs, results and tokens.
 
-    Nothing more is accepted for it at once; what it has is removed in the background. Within the tenant, its
-    name is never given again.
+    From now on nothing is accepted for it; its data is removed in the background. Within the tenant, its name
+    can never be reused.
 
     Example:
 
@@ -407,7 +407,7 @@ def set_retention(
     forever: Annotated[bool, typer.Option("--forever", help="Keep them.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Set how long a fleet's windows and results are kept.
+    """Set how long a fleet's windows and results are stored.
 
     Example:
 
@@ -458,7 +458,7 @@ def delete_device(
 ) -> None:
     """Delete a device, with its windows, results and tokens.
 
-    Nothing more of it is accepted at once; what it sent is removed in the background. Results that count its
+    From now on nothing from it is accepted; its data is removed in the background. Results that include its
     windows stay. Its owner may enroll the number again (`ciphermote owner enroll --again`), in a later epoch.
 
     Example:
@@ -524,8 +524,8 @@ def create_token(
 ) -> None:
     """Create a token for an owner, who may have lost theirs, or for another operator.
 
-    **Out:** a file, **secret** (mode 0600), which replaces a token that is there. Tokens made before stay
-    valid: revoke them if they are lost.
+    **Out:** a file, **secret** (mode 0600), which replaces an older token file. Earlier tokens stay valid:
+    revoke them if they are lost.
 
     Example:
 
@@ -557,8 +557,8 @@ def renew_token(
     never: Annotated[bool, typer.Option("--never", help="It never expires.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Change when a token expires, even after it has. Its secret stays the same, so its holder does not
-    need a new one; a token that is revoked stays so.
+    """Change when a token expires, even after it has. Its secret does not change, so its holder needs no new
+    one. Revoked tokens stay revoked.
 
     Example:
 
@@ -611,7 +611,7 @@ def list_quarantine(context: typer.Context, as_json: JsonOption = False) -> None
 
 @_quarantine.command("accept")
 def accept(context: typer.Context, number: NumberArgument, as_json: JsonOption = False) -> None:
-    """Accept a counter's jump: the device's next attempt is taken. Ask its owner first.
+    """Accept a counter's jump, so that the device's next attempt succeeds. Ask its owner first.
 
     Example:
 
@@ -645,7 +645,7 @@ def discard(context: typer.Context, number: NumberArgument, as_json: JsonOption 
 
 @_deletion.command("list")
 def list_deletions(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List deletions, the newest first, and how far each has got.
+    """List deletions and their progress, newest first.
 
     Example:
 
@@ -675,7 +675,7 @@ def list_audit(
     most: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many entries.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """List who changed what, when, and from where, the newest first.
+    """List who changed what, when, and from where, newest first.
 
     Example:
 

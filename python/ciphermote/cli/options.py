@@ -16,7 +16,7 @@ from ciphermote.parameters import ParameterSet, Scheme
 from ciphermote.parameters.schemes import scheme_of_modulus
 
 if TYPE_CHECKING:
-    from ciphermote.owner.bfv import Places
+    from ciphermote.owner.places import Places
 
 KeysArgument = Annotated[
     Path, typer.Argument(metavar="KEYS", help="A directory of keys, made by `ciphermote keygen`.")
@@ -88,21 +88,22 @@ EngineOption = Annotated[
 
 
 class KeyKind(StrEnum):
-    """Which key a device encrypts with."""
+    """The key that a device encrypts with."""
 
     SYMMETRIC = "symmetric"
     ASYMMETRIC = "asymmetric"
 
 
 class IntegerPlaces(StrEnum):
-    """Where the sender put BFV's integers: nothing in a ciphertext tells."""
+    """The sender's places of BFV's integers, which a ciphertext does not reveal."""
 
     SLOTS = "slots"
     COEFFICIENTS = "coefficients"
 
 
 def stated_scheme(plain_modulus: int) -> Scheme | None:
-    """What --plain-modulus says; None where it is left out, for what the ciphertext itself says."""
+    """Return the scheme of --plain-modulus; None if it was left out, so that the ciphertext's own scheme is
+    used."""
     return scheme_of_modulus(plain_modulus) if plain_modulus else None
 
 
@@ -122,7 +123,7 @@ def numbers(text: str, what: str) -> list[int]:
 
 
 def steps_of(model: Path | None, parameters: ParameterSet) -> tuple[int, ...]:
-    """The rotations that a model's scores take; none without a model."""
+    """Return the rotations that a model's scores need; none without a model."""
     if model is None:
         return ()
     from ciphermote.evaluate.linear_model import LinearModel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote owner`: a fleet at a gateway, from the owner's machine, a command for each step."""
+"""`ciphermote owner`: manage a fleet at a gateway from the owner's machine, one command per step."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job'
 
 
 class GivenKey(StrEnum):
-    """The key of the owner with which a device encrypts."""
+    """The owner's key with which a device encrypts."""
 
     SYMMETRIC = "symmetric"
     ASYMMETRIC = "asymmetric"
@@ -196,9 +196,9 @@ def attach(
     """Define a fleet at a gateway and remember it here: the first step.
 
     **In:** keys, and the token that the gateway's operator gave you. **Out:** the fleet at the gateway, with
-    the public keys that variances and models take; and, beside the keys, the directory KEYS.fleets,
+    the public keys that variances and models need; and, beside the keys, the directory KEYS.fleets,
     **secret** for the token in it (mode 0700). Keys may be attached to several fleets. Run it again after
-    `ciphermote extend`, to send the new keys. What a fleet's windows are of is defined once and for all.
+    `ciphermote extend`, to send the new keys. What a fleet's windows hold is defined once and cannot change.
 
     Examples:
 
@@ -267,9 +267,9 @@ def enroll(
     """Enroll a device: draw its secret, write its keys, and register what authenticates its frames.
 
     **In:** keys that are attached. **Out:** the device's keys and its connection file (JSON: the gateway, the
-    device's token, its MQTT user), both **secret** (mode 0600) and for that one device. The gateway gets what
-    checks frames, and nothing that decrypts. If the command fails, run it again: it goes on where it was,
-    with the same keys.
+    device's token, its MQTT user), both **secret** (mode 0600) and for that one device. The gateway gets keys
+    that check frames, and none that decrypts. If the command fails, run it again: it resumes with the same
+    keys.
 
     Example:
 
@@ -308,7 +308,7 @@ def watch(
 ) -> None:
     """Follow a fleet live: its devices, windows and jobs. Ctrl-C ends it.
 
-    **In:** keys that are attached. **Out:** numbers that the gateway counts; with --json a line each time.
+    **In:** keys that are attached. **Out:** the gateway's counts; with --json, one line per update.
 
     Example:
 
@@ -376,7 +376,7 @@ def _progress_table(found: Progress, rate: float | None) -> Table:
 def list_devices(keys: KeysArgument, fleet: FleetOption = None, as_json: JsonOption = False) -> None:
     """List the fleet's devices.
 
-    **In:** keys that are attached. **Out:** a table, as the gateway has it.
+    **In:** keys that are attached. **Out:** a table.
 
     Example:
 
@@ -416,7 +416,7 @@ def _print_answers(
 def quarantine(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
     """Refuse everything from a device until it is activated again.
 
-    **In:** keys that are attached. **Out:** a sentence. Jobs that are made from now on leave out its windows.
+    **In:** keys that are attached. **Out:** a sentence. New jobs leave out its windows.
 
     Example:
 
@@ -444,8 +444,8 @@ def activate(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = No
 def revoke(keys: KeysArgument, number: DeviceArgument, fleet: FleetOption = None) -> None:
     """Stop a device for good, for instance one that was lost.
 
-    **In:** keys that are attached. **Out:** a sentence. Windows that it has sent still count, unless it is
-    quarantined too. `owner enroll` gives the device new keys if it is found.
+    **In:** keys that are attached. **Out:** a sentence. Windows that it sent before still count, unless it is
+    also quarantined. `owner enroll` gives the device new keys if it is found.
 
     Example:
 
@@ -471,10 +471,10 @@ def retention(
     forever: Annotated[bool, typer.Option("--forever", help="Delete nothing more.")] = False,
     fleet: FleetOption = None,
 ) -> None:
-    """Show or set how long the gateway keeps the fleet's windows and results (default: for ever).
+    """Show or set how long the gateway keeps the fleet's windows and results (default: indefinitely).
 
-    **In:** keys that are attached. **Out:** a sentence. What is deleted is gone: the gateway still knows
-    which windows counted, so that none counts twice, and computes over later ones alone.
+    **In:** keys that are attached. **Out:** a sentence. Deleted windows cannot be recovered. The gateway
+    remembers which windows counted, so that none counts twice, and computes only over later ones.
 
     Example:
 
@@ -621,7 +621,7 @@ def replay(keys: KeysArgument, number: JobArgument, fleet: FleetOption = None) -
 
 
 def _change_job(keys: Path, fleet: str | None, number: int, action: JobAction) -> int:
-    """The number of the job that goes on."""
+    """Change a job, and return the number of the job that continues."""
     attachment = _attachment(keys, fleet)
     with attachment.client() as client:
         return client.change_job(attachment.fleet, number, action)
@@ -655,11 +655,11 @@ def add(
     model: ModelOption = None,
     fleet: FleetOption = None,
 ) -> None:
-    """Have the gateway compute something for each interval from now on.
+    """Run a computation at the gateway for each interval from now on.
 
     **In:** keys that are attached. **Out:** a job for each interval, once it and its grace are over; fetch
-    them with `ciphermote owner fetch --stream NAME`. Windows that come later are kept, and count when the job
-    is replayed.
+    them with `ciphermote owner fetch --stream NAME`. Windows that arrive later are stored, and count when the
+    job is replayed.
 
     Example:
 
@@ -711,7 +711,7 @@ def end(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The stream's name.")],
     fleet: FleetOption = None,
 ) -> None:
-    """End a stream: no more jobs are made of it. Those that there are stay.
+    """End a stream: it makes no more jobs. Its earlier jobs stay.
 
     **In:** keys that are attached. **Out:** nothing.
 
@@ -743,7 +743,7 @@ def fetch(
     """Fetch encrypted results: by default those of all jobs that are done and not in DIR yet.
 
     **In:** keys that are attached. **Out:** for each job its description (FLEET-jobN.json) with the list of
-    contributors, and its ciphertexts. A job that is named is waited for.
+    contributors, and its ciphertexts. With --job, wait until that job is done.
 
     Example:
 
@@ -771,7 +771,7 @@ def fetch(
 
 
 def _check_stream(client: GatewayClient, fleet: str, name: str) -> None:
-    """ParameterError if there is none."""
+    """Raises ParameterError if the fleet has no such stream."""
     if all(each.name != name for each in client.streams(fleet)):
         raise ParameterError(
             f"Fleet {fleet} has no stream {name!r}, and no job of one: see its streams (`ciphermote owner "
@@ -791,7 +791,7 @@ def _fetch(attachment: Attachment, client: GatewayClient, jobs: list[int], folde
 
 
 def _fetch_one(attachment: Attachment, client: GatewayClient, job: int, folder: Path) -> bool:
-    """False if there was no window."""
+    """Fetch one result; False if it counts no window."""
     from ciphermote.fleet import fetch as fetch_job
 
     with progress_bar(f"Job {job}") as progress:
@@ -866,12 +866,11 @@ def decrypt(
 ) -> None:
     """Decrypt fetched results: the owner's step, on the owner's machine, without a gateway.
 
-    **In:** the keys (**secret**), and results. **Out:** numbers, as confidential as the readings. Behind ± is
-    how far one may be off, by the noise that it was decrypted with, and in a row of several the least certain
-    of them; integers and compact sums are exact.
-    Means and variances (of the population: E[x²] - E[x]²) are divided here by the number of windows that the
-    gateway names. Compact sums are checked against the list of contributors and the largest values that you
-    enrolled them for.
+    **In:** the keys (**secret**), and results. **Out:** numbers, as confidential as the readings. After ±
+    stands how far a number may be off because of noise, for the least certain number if a row has several;
+    integers and compact sums are exact. Means and variances (of the population: E[x²] - E[x]²) are divided
+    here by the number of windows that the gateway names. Compact sums are checked against the list of
+    contributors and the largest values that you enrolled them for.
 
     Example:
 
@@ -931,7 +930,8 @@ def decrypt(
 
 
 def _print(readings: list[Reading]) -> None:
-    """Results with the same columns in one table: a row for each, or a line for each slot of a single one."""
+    """Print results with the same columns in one table: a row for each, or a line for each slot of a single
+    result."""
     console = Console()
     from ciphermote.fleet.reading import grouped
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote params`: parameter sets, built in and one's own."""
+"""`ciphermote params`: built-in and custom parameter sets."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def params(
     """List the parameter sets, or make and check one of your own.
 
     **In:** nothing, or a ring degree and primes. **Out:** a table, and a C header and a .json file if you
-    ask for them. All public. A set that is insecure or invalid is refused, with the reason.
+    ask for them. All of them are public. A set that is insecure or invalid is refused, with the reason.
 
     Example:
 

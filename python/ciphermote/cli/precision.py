@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands tell owners about the precision that their readings will have."""
+"""Tell owners the precision that their readings will have."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _KEYS: tuple[tuple[Key, str], ...] = (("asymmetric", "public"), ("symmetric", "s
 
 
 def say_precision(keys: KeyPair, log2_scale: int | None = None) -> None:
-    """Print the room for sums and the error of one reading and of a mean, under either key.
+    """Print the room for sums, and the errors of a reading and of a mean, for either key.
 
-    log2_scale: of the readings; None: what suits those that the keys declare.
+    log2_scale: the readings' scale; None for the one that suits the readings that the keys declare.
     """
     parameters, readings = keys.parameters, keys.readings
     scale = readings.log2_scale(parameters) if log2_scale is None else log2_scale

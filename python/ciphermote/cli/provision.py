@@ -16,7 +16,7 @@ from ciphermote.cli.options import KeysArgument
 
 
 class BlobFormat(StrEnum):
-    """What provision writes."""
+    """The form of the output."""
 
     HEADER = "header"
     BLOB = "blob"
@@ -24,7 +24,7 @@ class BlobFormat(StrEnum):
 
 
 class DeviceKey(StrEnum):
-    """Which keys a device is given."""
+    """The keys that a device gets."""
 
     SYMMETRIC = "symmetric"
     ASYMMETRIC = "asymmetric"
@@ -95,12 +95,12 @@ def provision(
         typer.Option("--force", help="Replace what an earlier run wrote, and lose that device's secret."),
     ] = False,
 ) -> None:
-    """Write one device's keys. Run it once for each device, for every run draws a new device secret.
+    """Write one device's keys. Run it once for each device, because every run draws a new device secret.
 
     **In:** a directory of keys. **Out:** a C header or a binary blob, **secret** (mode 0600): it holds the
-    device's own secret and, with a symmetric key, all that it takes to decrypt. --format primes writes a
-    directory: device.blob is secret; prime0.blob and so on hold the public key and are public. What an
-    earlier run wrote is kept unless you say --force.
+    device's own secret and, with a symmetric key, everything needed to decrypt. --format primes writes a
+    directory: device.blob is secret; prime0.blob and so on hold the public key and are public. The output of
+    an earlier run is replaced only with --force.
 
     Example:
 

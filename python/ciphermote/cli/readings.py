@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings that commands take in from frames: in order, each once, and written to a file for each."""
+"""Take in readings from frames: in order, each once, and one file for each."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def sets_of(
     scheme: Scheme,
     largest: float | None = None,
 ) -> list[FrameSet]:
-    """The readings in these files. largest: the bound of those that declare none. FrameError, which names the
-    files."""
+    """Read the readings in these files. largest: the bound for those that declare none. Raises FrameError,
+    which names the file."""
     from ciphermote.formats.frames import read_sets
 
     pieces = (read(path, MOST_FRAMES_BYTES) for path in files)
@@ -60,8 +60,8 @@ def sets_of(
 
 
 def in_order(sets: Iterable[FrameSet]) -> list[FrameSet]:
-    """By their counters, for a ledger forgets what is far behind. FrameError for none, or two of one
-    counter."""
+    """Sort readings by their counters, because a ledger forgets old ones. Raises FrameError for no reading,
+    or for two with one counter."""
     ordered = sorted(sets, key=lambda found: found.header.counter)
     if not ordered:
         raise FrameError("The files hold no frames: give what the device sent.")
@@ -85,8 +85,9 @@ def take_in(
     kind: FileKind,
     content: Callable[[FrameSet], bytes],
 ) -> None:
-    """Write the content of each reading and say so; the ledger notes them once all are on the disk. One goes
-    to the file `to`, several to files in this directory, whose names begin with the prefix. ReplayError."""
+    """Write the content of each reading and report it; the ledger records them once all are on the disk. A
+    single one goes to the file `to`, several to files in this directory whose names begin with the prefix.
+    Raises ReplayError."""
     from ciphermote.formats.ledger import CounterLedger
 
     names = [f"{prefix}reading{found.header.counter}.ct" for found in sets]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote rekey`: what a device with a key of its own sent, under the owner's key."""
+"""`ciphermote rekey`: convert ciphertexts under a device's own key to the owner's key."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def rekey(
     again: AgainOption = False,
     ahead: AheadOption = False,
 ) -> None:
-    """Bring a device's readings under the owner's key, without any secret.
+    """Convert a device's readings to the owner's key, without any secret.
 
     **In:** the *public* part of the owner's keys, the device's rekey key (public), and the frames that the
     device sent under a secret key of its own. **Out:** for each reading a ciphertext of the same content
     under the owner's key, in Microsoft SEAL's bytes with a label: `add`, `infer` and `decrypt` take it.
-    Frames are checked as `adapt` checks them, and readings that were taken in before are refused, by the same
+    Frames are checked as `adapt` checks them, and readings that were taken in before are refused by the same
     ledger. `ciphermote provision keys --own-key device7.rekey` gave the device its key.
 
     Example:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serial port, as the pieces of bytes that come from it. Needs the extra `serial` (pyserial)."""
+"""Read a serial port in pieces of bytes. Needs the extra `serial` (pyserial)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MOST_BYTES = 1 << 16
 
 
 def pieces(port: str, baud: int) -> Iterator[bytes]:
-    """What comes, as it comes, for as long as it is asked for. FrameError if the port cannot be opened, or is
-    gone; EngineError without pyserial."""
+    """Yield bytes as they arrive, without end. Raises FrameError if the port cannot be opened or disappears;
+    EngineError without pyserial."""
     try:
         import serial
     except ModuleNotFoundError:

@@ -60,11 +60,11 @@ def serve(
         ),
     ] = 256,
 ) -> None:
-    """Take a fleet's ciphertexts in, keep them, and compute what their owner asks for. It never has a key
-    that decrypts.
+    """Run a gateway: receive and store fleets' ciphertexts, and run their owners' computations.
 
-    Needs no configuration: the directory, a certificate and the first tokens are made at the first start.
-    **Out:** logs on standard error. Ends on Ctrl-C or SIGTERM, once everything that it took is answered.
+    It never has a key that decrypts, and needs no configuration: the directory, a certificate and the first
+    tokens are made at the first start. **Out:** logs on standard error. Ends on Ctrl-C or SIGTERM, once every
+    accepted request is answered.
 
     Example:
 
@@ -104,7 +104,7 @@ def serve(
 
 
 def _check_address(host: str, port: int) -> None:
-    """ParameterError unless one can listen there."""
+    """Raises ParameterError unless one can listen there."""
     import socket
 
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which compact set a sum needs: the one whose packets are shortest, and why."""
+"""Choose the compact set with the shortest packets for a sum, and explain the choice."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ciphermote.compact.sets import COMPACT_SETS, OVERHEAD_BYTES, CompactSet
 
 MOST_WINDOWS = 1 << 20
 QUANTUM_BITS = {1024: 20, 2048: 40}
-"""n -> log2 Q up to which there are 128 bits of security against quantum attackers too (ePrint 2024/463)."""
+"""Maps n to the largest log2 Q with 128 bits of security against quantum attackers too (ePrint 2024/463)."""
 
 
 @dataclass(frozen=True)
 class CompactAdvice:
-    """packets, bytes: of a window on the wire, headers and tags included; failure_log2: of a value of the
-    sum; most_windows: how many could be added up; explanation: sentences for people."""
+    """A recommended set and its figures. packets, bytes: of a window on the wire, with headers and tags;
+    failure_log2: log2 of the chance that a value of the sum is wrong; most_windows: the most that can be
+    added up; explanation: sentences for people."""
 
     set: CompactSet
     packets: int
@@ -38,11 +39,11 @@ def advise_compact(
     largest_weight: int = 1,
     packet_bytes: int = 222,
 ) -> CompactAdvice:
-    """The set whose packets are shortest, for sums of so many windows (devices times times) of values up to
-    largest_value, each times a weight up to largest_weight in magnitude.
+    """Recommend the set with the shortest packets for sums of `windows` windows (devices times readings),
+    with values up to largest_value and weights up to largest_weight in magnitude.
 
-    values: in a window; packet_bytes: the most in a packet. ParameterError, saying what to give up, if no set
-    serves.
+    values: number in a window; packet_bytes: the most in a packet. Raises ParameterError, which says what to
+    give up, if no set serves.
     """
     largest_value = arguments.whole(largest_value, "The largest value (--largest-value)", 1, 2**32)
     windows = arguments.whole(windows, "The windows (--windows)", 1, MOST_WINDOWS)
@@ -68,7 +69,7 @@ def _holds(compact: CompactSet, largest_value: int, windows: int, weight: int) -
 
 
 def _window_bytes(compact: CompactSet, values: int, packet_bytes: int) -> tuple[int, int]:
-    """(packets, bytes)"""
+    """Return (packets, bytes) of a window."""
     each = compact.packet_values(packet_bytes)
     whole, rest = divmod(values, each)
     size = whole * compact.packet_bytes(each) + (compact.packet_bytes(rest) if rest else 0)

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sum of compact windows may hold: its values' range, and the chance that noise turns a value over.
+"""Bounds on sums of compact windows: the range of values, and the chance that noise makes one wrong.
 
-A sum decrypts to round(t y / Q) with y = Q M / t + error, and M = sum w m is right while |error| is below
-Q / (2 t). Each window adds w times three errors:
+A sum decrypts to round(t y / Q) with y = Q M / t + error, and M = sum w m is right while |error| is below Q /
+(2 t). Each window adds w times three errors:
 
 * noise, centred binomial of 21 coin pairs (variance 10.5);
 * the d bits that were dropped and are restored as their middle: uniform in 1 - 2^(d-1) .. 2^(d-1), because c0
-  is uniform (but for 2^d / Q). That is 1/2 too much on average, and as it is known, sums take bias(weights)
-  off again;
-* the rounding of Q m / t, at most 1/2. Devices that read the same value round alike, so these add up to
-  sum |w| / 2 and not to its root; the bound takes them so, to either side.
+* is uniform (but for 2^d / Q). That is 1/2 too much on average, so sums subtract bias(weights); the rounding
+* of Q m / t, at most 1/2. Devices that read the same value round alike, so these add up to
+  sum |w| / 2 and not to its root; the bound adds them up, to either side.
 
 The distribution of the first two is a convolution, computed to some ten digits in the tail too. Each part's
 generating function E[z^x] is known in closed form, and their product is the sum's. An inverse Fourier
@@ -33,40 +32,40 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.compact.sets import CompactSet
 
 ETA = 21
-"""Coin pairs of a coefficient's noise."""
+"""Number of coin pairs in a coefficient's noise."""
 
 LOG2_FAILURE = -40.0
-"""A coefficient of a sum may be wrong with at most this chance."""
+"""log2 of the largest accepted chance that a coefficient of a sum is wrong."""
 
 LARGEST_WEIGHT = 1 << 20
-"""In magnitude; noise allows much less."""
+"""Largest magnitude of a weight; noise allows much less."""
 
 _NEGLIGIBLE = 1e-22
-"""A product of factors up to 1 below this is taken as 0."""
+"""Products of factors up to 1 count as 0 below this."""
 _HIDDEN = 1e-10
-"""More than all rounding errors together in a total of at most 1 in binary64."""
+"""Bound on the sum of all rounding errors in a total of at most 1 in binary64."""
 _WIDTHS = 16.0
 """Standard deviations on either side of where the tail begins. A coin's noise is sub-Gaussian with its own
 variance and dropped bits' with three times theirs, tilted or not, so less than 2^-60 lies beyond."""
 _MOST_POINTS = 1 << 24
-"""Noise so wide is beyond every set's modulus, and the chance near 1."""
+"""Noise this wide exceeds every set's modulus, so the chance is near 1."""
 _LARGEST_TILT = 64.0
 
 Complex = NDArray[np.complexfloating[Any, Any]]
 Weights = Mapping[int, int]
-"""Weight -> how many windows have it."""
+"""Maps a weight to the number of windows that have it."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A window in a sum, or several of different devices: the values are at most ``largest`` each."""
+    """A window in a sum, or several of different devices, with values of at most ``largest`` each."""
 
     weight: int
     largest: int
 
 
 def weights_of(weights: Iterable[int]) -> Weights:
-    """Counted. ParameterError for one that is 0 or too large."""
+    """Count the windows of each weight. Raises ParameterError for a weight that is 0 or too large."""
     counted = Counter(weights)
     for weight in counted:
         if not 1 <= abs(weight) <= LARGEST_WEIGHT:
@@ -78,28 +77,30 @@ def weights_of(weights: Iterable[int]) -> Weights:
 
 
 def bias(compact: CompactSet, weights: Weights) -> int:
-    """What a sum's c0 has too much at every position, rounded down, once its windows' bits are restored."""
+    """Return the excess of a sum's c0 at every position, rounded down, once its windows' bits are
+    restored."""
     return sum(weight * count for weight, count in weights.items()) // 2 if compact.dropped_bits else 0
 
 
 def noise_room(compact: CompactSet, weights: Weights, dropped: int = 0) -> float:
-    """What noise and dropped bits may reach, in units of a coefficient. dropped: bits of the sum's own c0."""
+    """Return the largest sum of noise and dropped bits that decrypts rightly, in units of a coefficient.
+    dropped: low bits that the sum's own c0 lacks."""
     coherent = sum(abs(weight) * count for weight, count in weights.items()) / 2
     return compact.modulus / (2 * compact.plain_modulus) - coherent - (1 << dropped >> 1)
 
 
 def failure_log2(compact: CompactSet, weights: Iterable[int] | Weights, dropped: int = 0) -> float:
-    """log2 of the chance that a coefficient of the sum decrypts wrongly; -inf if it cannot.
+    """Return log2 of the chance that a coefficient of the sum decrypts wrongly; -inf if it cannot.
 
-    weights: of the windows, or counted; dropped: low bits that the sum's own c0 is without. ParameterError
-    for weights that are 0 or too large.
+    weights: one for each window, or counted; dropped: low bits that the sum's own c0 lacks. Raises
+    ParameterError for weights that are 0 or too large.
     """
     counted = weights if isinstance(weights, Mapping) else weights_of(weights)
     return exceeds_log2(compact, counted, noise_room(compact, counted, dropped))
 
 
 def exceeds_log2(compact: CompactSet, weights: Weights, room: float) -> float:
-    """log2 of the chance that noise and dropped bits, less their bias, reach room in magnitude."""
+    """Return log2 of the chance that noise and dropped bits, less their bias, reach `room` in magnitude."""
     tails = [_tail(errors, math.ceil(room) + shift) for errors, shift in _sides(compact, weights)]
     largest = max(tails)
     if largest == -math.inf:
@@ -108,19 +109,20 @@ def exceeds_log2(compact: CompactSet, weights: Weights, room: float) -> float:
 
 
 def likely_noise(compact: CompactSet, weights: Weights, log2_chance: float = LOG2_FAILURE) -> int:
-    """A magnitude that noise and dropped bits, less their bias, exceed with no more than this chance: within
-    a few per cent of the least one, by Chernoff's bound."""
+    """Return a magnitude that noise and dropped bits, less their bias, exceed with at most this chance:
+    within a few per cent of the smallest such, by Chernoff's bound."""
     return max(_chernoff(errors, log2_chance) - shift for errors, shift in _sides(compact, weights))
 
 
 def value_range(terms: Iterable[Term]) -> tuple[int, int]:
-    """The least and the largest value that the sum can have."""
+    """Return the smallest and the largest value that the sum can have."""
     products = [(term.weight * term.largest) for term in terms]
     return sum(p for p in products if p < 0), sum(p for p in products if p > 0)
 
 
 def check(compact: CompactSet, terms: Iterable[Term], dropped: int = 0) -> float:
-    """failure_log2 of the sum. ParameterError if its values outgrow t, or its noise the modulus."""
+    """Return failure_log2 of the sum. Raises ParameterError if its values may exceed t, or its noise the
+    modulus."""
     terms = list(terms)
     if not terms:
         raise ParameterError("The sum is of no windows: add at least one.")
@@ -143,7 +145,7 @@ def check(compact: CompactSet, terms: Iterable[Term], dropped: int = 0) -> float
 
 
 def most_dropped(compact: CompactSet, weights: Iterable[int] | Weights) -> int:
-    """How many low bits of the sum's own c0 can be left out."""
+    """Return how many low bits of the sum's own c0 can be left out."""
     counted = weights if isinstance(weights, Mapping) else weights_of(weights)
     # The chance grows with every bit, and is 1 with all of them.
     low, high = 0, compact.modulus.bit_length()
@@ -171,7 +173,7 @@ class _Errors:
         self.weights = weights
 
     def _lowest(self, weight: int) -> int:
-        """The lowest u times the weight's sign: u is uniform in so many and the 2^d - 1 above it."""
+        """The lowest u times the weight's sign: u is uniform over this and the 2^d - 1 integers above it."""
         half = 1 << self.dropped >> 1
         return 1 - half if weight > 0 and half else -half
 
@@ -227,7 +229,7 @@ class _Errors:
 
     @property
     def deviation(self) -> float:
-        """Standard, and no less than that of any tilted distribution with theta > 0."""
+        """Standard deviation, which is at least that of every tilted distribution with theta > 0."""
         one = ETA / 2 + ((1 << 2 * self.dropped) - 1) / 12
         return math.sqrt(one * sum(weight * weight * count for weight, count in self.weights.items()))
 
@@ -246,7 +248,7 @@ class _Errors:
 
 
 def _sides(compact: CompactSet, weights: Weights) -> list[tuple[_Errors, int]]:
-    """The errors and the bias that is taken off, upwards and downwards."""
+    """Return the errors and the bias subtracted, upwards and downwards."""
     shift = bias(compact, weights)
     mirrored = {-weight: count for weight, count in weights.items()}
     return [(_Errors(compact, weights), shift), (_Errors(compact, mirrored), -shift)]
@@ -287,7 +289,7 @@ def _tail(errors: _Errors, start: int) -> float:
 
 
 def _near(frequencies: NDArray[np.int64], weight: int, points: int, reach: float) -> NDArray[np.bool_]:
-    """Those that times |weight| are within reach of a multiple of 2 pi."""
+    """Return the angles that times |weight| are within reach of a multiple of 2 pi."""
     turned = frequencies * abs(weight) & (points - 1)
     near: NDArray[np.bool_] = np.minimum(turned, points - turned) <= reach * points / (2 * math.pi) + 1
     return near

@@ -25,9 +25,9 @@ NEW_WINDOW = 2**64 - 1
 class CompactDevice:
     """Encrypts values to packets of at most packet_bytes each.
 
-    counter_read, counter_write: the device's persistent counter, 0 at first; what was written is there when
-    the write returns. random: so many random bytes. ParameterError for packets without room for a value, and
-    for use in another process than the opener's.
+    counter_read, counter_write: the device's persistent counter, 0 at first; a written value is on the medium
+    when the write returns. random: returns this many random bytes. Raises ParameterError for packets without
+    room for a value, and for use outside the process that opened it.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class CompactDevice:
     def encrypt(
         self, values: ArrayLike, first: int = 0, window: int | None = None
     ) -> tuple[list[bytes], int]:
-        """(the packets, the window's number) of values for the coefficients from first on.
+        """Encrypt values for the coefficients from `first` on, and return (the packets, the window's number).
 
-        window: the number of a window that is sent once more; None: a new one. Send a packet again as it is,
-        or the window again under its number. ValueRangeError for values that are no whole numbers, above what
-        the device is enrolled for, or too many.
+        window: the number of a window to send again; None for a new one. To repeat, send the same packet, or
+        encrypt the window again under its number. Raises ValueRangeError for too many values, or for one that
+        is not an integer or exceeds the largest that the device is enrolled for.
         """
         self._opener.check()
         numbers = arguments.array(values, ValueRangeError)

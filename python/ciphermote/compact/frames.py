@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of the compact lane, gathered into windows: every tag checked, and everything wrong named.
+"""Gather packets of the compact lane into windows: check every tag, and name everything wrong.
 
 A window is what a device measured at one time, and is sent in one or more packets. All packets of an attempt
 share a counter and random bytes, and a window's number is the counter of its first attempt. Only packets of
-one attempt are put together, and a window counts once: its first attempt that is complete counts.
+one attempt are put together, and a window counts once: by its first complete attempt.
 
-No packet says how many belong to a window, so a reader is told which positions to expect. It keeps a few open
-windows of each device and the numbers of its latest, so that senders cannot fill its memory; a packet without
-the device's tag leaves no trace but a fault.
+No packet says how many belong to a window, so a reader is told which positions to expect. It stores a few
+open windows of each device and the numbers of the latest, so that senders cannot fill its memory; a packet
+without the device's tag leaves no trace but a fault.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ciphermote.compact.sets import CompactSet
 
 _HALF = 1 << 32
 _REMEMBERED = 1024
-"""Windows of a device that are told apart, at least; what is older counts as seen."""
+"""Number of windows of a device that are distinguished, at least; older ones count as seen."""
 
 
 class FaultKind(StrEnum):
-    """What was wrong with a packet."""
+    """A kind of fault in a packet."""
 
     FOREIGN = "foreign"  # no packet of these keys: of another format, set, device or epoch
     DAMAGED = "damaged"  # altered or forged: its tag or its fields are wrong
@@ -43,7 +43,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One sentence for people on what was wrong."""
+    """A sentence for people about the fault."""
 
     kind: FaultKind
     sentence: str
@@ -68,7 +68,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Reception:
-    """What a packet led to: the window that is complete now, if one is, and what was wrong."""
+    """The outcome of a packet: the window that it completed, if any, and its faults."""
 
     windows: tuple[Window, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -76,8 +76,8 @@ class Reception:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a reader leaves to the next one of a device in its epoch. newest: the highest counter; oldest:
-    windows below it count as seen; done: those from there on that are complete."""
+    """State of a device in its epoch that a reader hands to the next one. newest: the highest counter;
+    oldest: windows below it count as seen; done: later windows that are complete."""
 
     epoch: int
     newest: int
@@ -87,7 +87,7 @@ class Seen:
 
 @dataclass(eq=False)
 class _Attempt:
-    """What has come under one counter."""
+    """The packets received under one counter."""
 
     number: int
     random: bytes
@@ -96,8 +96,8 @@ class _Attempt:
 
 @dataclass(eq=False)
 class _Device:
-    """What a reader remembers of a device in its epoch; as Seen has it, and the attempts that are open. done:
-    with the counter and random bytes of the attempt that counts, if this reader has seen it."""
+    """A reader's state of a device in its epoch: the fields of Seen, and the open attempts. done: with the
+    counter and random bytes of the attempt that counts, if this reader saw it."""
 
     entry: GatewayEntry
     newest: int = 0
@@ -107,11 +107,11 @@ class _Device:
 
 
 class CompactReader:
-    """Takes the packets of a fleet, in any order, and gives back windows.
+    """Takes the packets of a fleet in any order and returns windows.
 
-    keys: the gateway's. positions: what a window is to hold, of every device. seen: what a reader before this
-    one left (``seen``), by device; a device that is not in it has a counter below 2^32. max_open: how many
-    attempts of a device are kept; when one more begins, the oldest is given up and named.
+    keys: the gateway's. positions: those that every window must hold. seen: an earlier reader's ``seen``, by
+    device; a device without an entry has a counter below 2^32. max_open: the most open attempts of a device;
+    when one more begins, the oldest is dropped and named.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class CompactReader:
         self.keys = keys
         self.positions = check_positions(keys.set, positions)
         self.counts: Counter[str] = Counter()
-        """How many windows ("window") and faults of each kind were seen."""
+        """Counts of windows ("window") and of faults of each kind."""
         self._expected = frozenset(self.positions.tolist())
         self._max_open = max_open
         self._devices: dict[int, _Device] = {}
@@ -133,7 +133,7 @@ class CompactReader:
 
     @property
     def seen(self) -> dict[int, Seen]:
-        """By device: keep it for the next reader. What came of incomplete windows is not in it."""
+        """State by device, to store for the next reader, without packets of incomplete windows."""
         now = {
             number: Seen(device.entry.epoch, device.newest, device.oldest, tuple(sorted(device.done)))
             for number, device in self._devices.items()
@@ -150,7 +150,7 @@ class CompactReader:
         return reception
 
     def finish(self) -> Reception:
-        """Nothing more will come: names the windows that are not complete, and forgets what came of them."""
+        """Finish: name the windows that are incomplete, and drop their packets."""
         faults = []
         for device in self._devices.values():
             numbers = sorted({attempt.number for attempt in device.attempts.values()})
@@ -230,7 +230,7 @@ class CompactReader:
         return known  # a new one is kept once a tag is right
 
     def _authentic_counter(self, packet: _core.CompactPacket, device: _Device) -> int:
-        """The 64-bit counter nearest the newest that has this low half, if the tag is of it."""
+        """Return the 64-bit counter nearest the newest with this low half, if the tag authenticates it."""
         base = device.newest - (_HALF >> 1)
         counter = base + (packet.counter_low - base) % _HALF
         if counter < 0:
@@ -272,7 +272,7 @@ class CompactReader:
     def _attempt(
         self, device: _Device, packet: _core.CompactPacket, counter: int, number: int, place: str
     ) -> _Attempt:
-        """The attempt that the packet is of, begun if need be once it is known to be sound."""
+        """Return the packet's attempt, which is begun if the packet is sound and the first."""
         positions = range(packet.first, packet.first + packet.count)
         if not self._expected.issuperset(positions):
             raise _Refusal(
@@ -291,8 +291,8 @@ class CompactReader:
         return attempt
 
     def _make_room(self, device: _Device, counter: int) -> list[Fault]:
-        """Give the oldest attempt up if there is one too many. Packets that are played back can so push out
-        nothing that is newer."""
+        """Drop the oldest attempt if there are too many, so that replayed packets cannot push out newer
+        ones."""
         if len(device.attempts) <= self._max_open:
             return []
         oldest = min(device.attempts)
@@ -322,7 +322,7 @@ class CompactReader:
         attempt.values.update(values)
 
     def _complete(self, device: _Device, counter: int) -> Window:
-        """The window of an attempt, which counts; its other attempts do not."""
+        """Complete a window with the attempt that counts; its other attempts do not count."""
         attempt = device.attempts[counter]
         device.done[attempt.number] = counter, attempt.random
         if len(device.done) == 2 * _REMEMBERED:
@@ -346,7 +346,7 @@ class CompactReader:
         )
 
     def _lost(self, device: _Device, number: int) -> Fault:
-        """The window is given up: what its fullest attempt is without."""
+        """Drop a window, and name what its fullest attempt lacks."""
         attempts = [attempt for attempt in device.attempts.values() if attempt.number == number]
         fullest = max(attempts, key=lambda attempt: len(attempt.values))
         missing = sorted(self._expected - fullest.values.keys())
@@ -363,7 +363,8 @@ class _Refusal(Exception):
 
 
 def check_positions(compact: CompactSet, positions: Iterable[int]) -> NDArray[np.uint32]:
-    """uint32, ascending, each once. ParameterError unless they are coefficients of the ring, and some."""
+    """Return positions as uint32, ascending, each once. Raises ParameterError if there are none or one is not
+    a coefficient of the ring."""
     found = sorted(set(positions))
     if not found or found[0] < 0 or found[-1] >= compact.n:
         raise ParameterError(
@@ -373,7 +374,7 @@ def check_positions(compact: CompactSet, positions: Iterable[int]) -> NDArray[np
 
 
 def spans(positions: Iterable[int]) -> str:
-    """Ascending positions for people: 0-3, 7."""
+    """Write ascending positions for people, such as 0-3, 7."""
     parts: list[list[int]] = []
     for position in positions:
         if parts and position == parts[-1][1] + 1:
@@ -388,8 +389,8 @@ def _span(first: int, count: int) -> str:
 
 
 def read_packets(text: str) -> list[bytes]:
-    """Packets from lines of hexadecimal digits, as network servers export them. Empty lines and what follows
-    # are left out. FrameError for anything else."""
+    """Read packets from lines of hexadecimal digits, as network servers export them. Empty lines and text
+    after # are ignored. Raises FrameError for anything else."""
     packets = []
     for number, line in enumerate(text.splitlines(), 1):
         digits = line.partition("#")[0].strip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compact lane's keys: the owner's, a device's and the gateway's.
 
-A fleet has one secret key and each device in it a secret of its own, drawn anew at every enrolment, which
-also raises the device's epoch. Four keys come from it, for each use one, by BLAKE2b (RFC 7693);
+A fleet has one secret key. Each device also has a device secret, drawn anew at every enrolment, which also
+raises the device's epoch. Four keys are derived from it, one for each use, by BLAKE2b (RFC 7693);
 docs/wire-format.md has the derivation. The owner's file holds everything. A device gets its derived keys and
 the secret key, and never the device secret; the gateway gets the tag keys of the latest epochs, which decrypt
 nothing.
@@ -66,20 +66,22 @@ _TURN_SECONDS = 60.0
 
 
 def lane_fields(compact: CompactSet, key_id: int, device: int, epoch: int) -> bytes:
-    """What a device's keys are of: key id, device, epoch, set, n, primes, t and dropped bits."""
+    """Return the fields that bind a device's keys: key id, device, epoch, set, n, primes, t and dropped
+    bits."""
     words = (compact.n, *compact.primes, compact.plain_modulus, compact.dropped_bits)
     head = struct.pack("<QIHB", key_id, device, epoch, compact.id)
     return head + struct.pack(f"<{len(words)}Q", *words)
 
 
 def lane_key(compact: CompactSet, key_id: int, device: int, epoch: int) -> bytes:
-    """Public, 32 bytes: the public seed of each window is its stream at the window's counter and random
-    bytes."""
+    """Derive the lane key, which is public: the public seed of each window is its stream at the window's
+    counter and random bytes."""
     return _hash(b"", b"ciphermote compact a" + lane_fields(compact, key_id, device, epoch), 32)
 
 
 def key_material(compact: CompactSet, key_id: int, enrolment: Enrolment) -> bytes:
-    """A device's four keys: the lane key, the noise key, the random key and the tag key. Secret."""
+    """Derive a device's four keys, which are secret: the lane key, the noise key, the random key and the tag
+    key."""
     e = enrolment
     fields = lane_fields(compact, key_id, e.device, e.epoch)
     return (
@@ -99,7 +101,8 @@ def _hash(key: bytes, message: bytes, size: int) -> bytes:
 
 @dataclass(frozen=True)
 class Enrolment:
-    """A device in an epoch. largest_value: the most that it encrypts; secret: 32 bytes."""
+    """A device's enrolment in an epoch. largest_value: the largest value that it encrypts; secret: 32
+    bytes."""
 
     device: int
     epoch: int
@@ -109,8 +112,8 @@ class Enrolment:
 
 @dataclass(frozen=True, eq=False)
 class CompactKeys:
-    """The owner's keys of a fleet. Immutable: enroll gives new ones. packed: the secret key, n/4 bytes;
-    enrolments: of all epochs, in order."""
+    """The owner's keys of a fleet. Immutable: enroll returns new ones. packed: the secret key, n/4 bytes;
+    enrolments: those of all epochs, in order."""
 
     set: CompactSet
     key_id: int
@@ -119,7 +122,7 @@ class CompactKeys:
 
     @classmethod
     def generate(cls, compact: CompactSet) -> CompactKeys:
-        """A fresh fleet without devices, from the system's randomness."""
+        """Make the keys of a new fleet without devices, from the system's randomness."""
         parameters = compact.parameters
         drawn = _owner.SecretKey.generate(context_of(parameters), _owner.Entropy(os.urandom(SEED_BYTES)))
         secret = SecretKey.from_coefficients(parameters, drawn.coefficients())
@@ -133,12 +136,11 @@ class CompactKeys:
     def enroll(
         self, device: int, largest_value: int | None = None, *, after_epoch: int = 0
     ) -> tuple[CompactKeys, Enrolment]:
-        """The keys with a device more, or with an old one's next epoch; and its enrolment, under a new
-        secret.
+        """Return the keys with one more device, or with a device's next epoch, and the new enrolment.
 
-        after_epoch: the epoch is a later one, for a gateway that knows that one.
-        largest_value: the most that it encrypts, and what sums count with; None: what the set is made for.
-        ParameterError for a device or a value that cannot be, or a device without epochs left.
+        after_epoch: an epoch that the gateway already knows; the new one is later. largest_value: the largest
+        value that the device encrypts, on which bounds of sums rest; None for the set's usual one. Raises
+        ParameterError for an invalid device or value, or if the device has no epoch left.
         """
         device = arguments.whole(device, "The device (--device)", 0, LARGEST_DEVICE, "2^32 - 1")
         value = self.set.usual_value if largest_value is None else largest_value
@@ -164,7 +166,8 @@ class CompactKeys:
         return {(e.device, e.epoch): e for e in self.enrolments}
 
     def enrolment(self, device: int, epoch: int | None = None) -> Enrolment:
-        """A device's in an epoch; None: the latest. MismatchError if there is none."""
+        """Return a device's enrolment in an epoch; None for the latest. Raises MismatchError if there is
+        none."""
         if epoch is None:
             epoch = max((e.epoch for e in self.enrolments if e.device == device), default=0)
         found = self._by_place.get((device, epoch))
@@ -176,11 +179,11 @@ class CompactKeys:
         return found
 
     def material(self, enrolment: Enrolment) -> bytes:
-        """key_material of one of these devices."""
+        """Derive the key_material of one of these devices."""
         return key_material(self.set, self.key_id, enrolment)
 
     def gateway(self) -> GatewayKeys:
-        """What checks packets: the tag keys of every device's latest epoch."""
+        """Return the keys that check packets: the tag keys of every device's latest epoch."""
         latest = {e.device: e for e in self.enrolments}
         entries = (
             GatewayEntry(
@@ -200,7 +203,7 @@ class CompactKeys:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompactKeys:
-        """What to_bytes wrote. KeyFileError if it is damaged, or none."""
+        """Read what to_bytes wrote. Raises KeyFileError if it is damaged, or something else."""
         compact, key_id, body = _unpack(data, _OWNER, "The owner's compact keys", _ENROLMENT)
         packed, rest = body[: compact.n // 4], body[compact.n // 4 :]
         enrolments = tuple(Enrolment(*values) for values in _ENROLMENT.iter_unpack(rest))
@@ -213,7 +216,8 @@ class CompactKeys:
         return keys
 
     def save(self, path: Path) -> None:
-        """To a new file that nobody else may read. KeyFileError if there is a file already."""
+        """Write the keys to a new file that only its owner may read. Raises KeyFileError if the file
+        exists."""
         try:
             write_exclusively(path, self.to_bytes(), 0o600)
         except FileExistsError:
@@ -223,14 +227,14 @@ class CompactKeys:
 
     @classmethod
     def load(cls, path: Path) -> CompactKeys:
-        """KeyFileError if the file is missing, open to others, damaged, or none."""
+        """Raises KeyFileError if the file is missing, open to others, damaged, or none."""
         return cls.from_bytes(read_secret_file(path))
 
     @classmethod
     def enroll_in(
         cls, path: Path, device: int, largest_value: int | None = None, *, after_epoch: int = 0
     ) -> tuple[CompactKeys, Enrolment]:
-        """enroll with the keys of a file, which is replaced whole; processes that do so take turns.
+        """Enroll a device with the keys of a file, which is replaced as a whole; processes take turns. Raises
         KeyFileError if it cannot be read or written."""
         cls.load(path)  # without keys, nothing is written beside them, not even a lock
         try:
@@ -252,7 +256,7 @@ class CompactKeys:
 
 @dataclass(frozen=True)
 class GatewayEntry:
-    """What checks a device's packets in its epoch. key: the tag key, 48 bytes."""
+    """The key that checks a device's packets in its epoch. key: the tag key, 48 bytes."""
 
     device: int
     epoch: int
@@ -262,8 +266,8 @@ class GatewayEntry:
 
 @dataclass(frozen=True, eq=False)
 class GatewayKeys:
-    """What a gateway has of a fleet: it tells the devices' packets from forged ones, and decrypts nothing.
-    Whoever has it can forge packets."""
+    """The keys with which a gateway recognizes a fleet's packets. They decrypt nothing, but anyone who has
+    them can forge packets."""
 
     set: CompactSet
     key_id: int
@@ -280,24 +284,24 @@ class GatewayKeys:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GatewayKeys:
-        """What to_bytes wrote. KeyFileError if it is damaged, or none."""
+        """Read what to_bytes wrote. Raises KeyFileError if it is damaged, or something else."""
         compact, key_id, body = _unpack(data, _GATEWAY, "The gateway's keys", _GATEWAY_ENTRY)
         entries = tuple(GatewayEntry(*values) for values in _GATEWAY_ENTRY.iter_unpack(body))
         _check_entries(compact, entries, "The gateway's keys")
         return cls(compact, key_id, entries)
 
     def save(self, path: Path) -> None:
-        """Write or replace the file, which nobody else may read."""
+        """Write or replace the file, which only its owner may read."""
         _write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: Path) -> GatewayKeys:
-        """KeyFileError if the file is missing, open to others, damaged, or none."""
+        """Raises KeyFileError if the file is missing, open to others, damaged, or none."""
         return cls.from_bytes(read_secret_file(path, "have it from the owner (`ciphermote compact enroll`)"))
 
 
 def is_gateway_keys(data: bytes) -> bool:
-    """Whether data begins as a gateway's file does."""
+    """Whether data begin like a gateway's file."""
     return data.startswith(_GATEWAY)
 
 
@@ -305,8 +309,9 @@ def is_gateway_keys(data: bytes) -> bool:
 
 
 def to_c_header(keys: CompactKeys, enrolment: Enrolment, command: str = "ciphermote compact enroll") -> str:
-    """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key, and cm_provisioned_compact_receipt_key.
-    Include it in one C file. command: what it says it was written by."""
+    """Return the text of compact_keys.h, which defines cm_provisioned_compact_key, a cm_compact_key, and
+    cm_provisioned_compact_receipt_key. Include it in one C file. command: the command named in its first
+    lines."""
     material, guard = keys.material(enrolment), "CM_PROVISIONED_COMPACT_KEYS_H"
     e = enrolment
     receipts = TagKeys.derive(e.secret, keys.key_id, e.device, e.epoch).receipts
@@ -352,7 +357,7 @@ def to_c_header(keys: CompactKeys, enrolment: Enrolment, command: str = "cipherm
 
 
 def is_header(data: bytes) -> bool:
-    """Whether data begins as to_c_header's text does."""
+    """Whether data begin like the text of to_c_header."""
     return data.startswith(_HEADER_START.encode())
 
 
@@ -367,7 +372,7 @@ def _pack(magic: bytes, compact: CompactSet, key_id: int, secret: bytes, entries
 
 
 def _unpack(data: bytes, magic: bytes, what: str, entry: struct.Struct) -> tuple[CompactSet, int, bytes]:
-    """The set, the key id, and what follows the head. KeyFileError."""
+    """Return the set, the key id, and the bytes after the head. Raises KeyFileError."""
     if len(data) < _HEAD.size + _DIGEST_BYTES or data[:4] != magic:
         raise KeyFileError(f"{what} are not in these bytes: give the file that `ciphermote compact` wrote.")
     _, version, identifier, zero, key_id, count = _HEAD.unpack_from(data)

@@ -2,8 +2,8 @@
 """Compact windows and sums as SEAL's ciphertexts of BFV, with zeros where nothing was sent.
 
 SEAL decrypts them exactly at the positions that were sent; elsewhere it finds noise, and so calls their noise
-budget 0. It adds them without a word past t, and past what noise allows: bounds.check tells. Windows that
-SEAL adds up itself keep the bias that CompactSum takes off (bounds.bias), a half each. Sums that the sets are
+budget 0. It does not notice when a sum exceeds t or its noise the modulus: bounds.check does. Windows that
+SEAL adds up itself keep the bias that CompactSum subtracts (bounds.bias), a half each. Sums that the sets are
 made for hold 2^-40 all the same, but for set d: up to MOST_SEAL_ADDS_OF_D of its windows.
 """
 
@@ -20,8 +20,8 @@ MOST_SEAL_ADDS_OF_D = 6840
 
 
 def seal_ciphertext(found: Window | CompactResult) -> sb.SealCiphertext:
-    """In coefficient form, at all primes of the set. ParameterError for a set that SEAL has no such
-    ciphertexts of."""
+    """Make a SEAL ciphertext in coefficient form, at all primes of the set. Raises ParameterError for a set
+    that SEAL cannot represent."""
     if isinstance(found, Window):
         alone = CompactSum(found.set, found.key_id, found.positions.tolist())
         alone.add(found)
@@ -39,19 +39,20 @@ def seal_ciphertext(found: Window | CompactResult) -> sb.SealCiphertext:
 
 
 def to_seal(found: Window | CompactResult) -> bytes:
-    """SEAL's bytes of it, and a label that names its key."""
+    """Return SEAL's bytes and a label that names the key."""
     return sb.write_ciphertext(seal_ciphertext(found))
 
 
 def parameters_to_seal(compact: CompactSet) -> bytes:
-    """SEAL's bytes of the set's parameters."""
+    """Return the set's parameters in SEAL's bytes."""
     check_seal(compact)
     return sb.write_parameters(compact.parameters, BFV(compact.plain_modulus))
 
 
 def check_seal(compact: CompactSet) -> None:
-    """ParameterError if SEAL would keep the last prime for key switching, as it does whenever t is below the
-    product of the others: its ciphertexts are then without that prime, and these decrypt to anything."""
+    """Raises ParameterError if SEAL would keep the last prime for key switching, as it does whenever t is
+    below the product of the others: its ciphertexts then lack that prime, and these would decrypt to
+    arbitrary values."""
     if len(compact.primes) > 1 and compact.plain_modulus < compact.modulus // compact.primes[-1]:
         raise ParameterError(
             f"SEAL keeps the last prime of set {compact.name} for key switching, for t is below the others' "

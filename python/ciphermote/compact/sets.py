@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compact sets: rings, moduli and how many bits travel. core/src/params/compact_sets.c comes from
-here."""
+"""The compact sets: rings, moduli and numbers of bits sent. core/src/params/compact_sets.c is generated from
+this module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.parameters import ParameterSet
 
 OVERHEAD_BYTES = 35
-"""Bytes of a packet besides its coefficients: header and tag."""
+"""Bytes of a packet's header and tag."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class CompactSet:
     """A ring of degree n modulo Q, the product of primes; values modulo t, without the low bits of c0.
 
     ``largest_value`` is the most that a device of this set may be enrolled for; ``usual_value`` and
-    ``usual_devices`` are what the set is made for: so many devices' values of at most so much, each once.
+    ``usual_devices`` describe the sum that the set is made for: one value of at most usual_value from each of
+    usual_devices devices.
     """
 
     id: int
@@ -44,7 +45,7 @@ class CompactSet:
 
     @cached_property
     def parameters(self) -> ParameterSet:
-        """Its ring, whose primes are all data primes."""
+        """The set's ring, whose primes are all data primes."""
         return ParameterSet(f"compact_{self.name}", self.n, self.primes, key_switching=False)
 
     @property
@@ -54,15 +55,16 @@ class CompactSet:
 
     @property
     def wire_bits(self) -> int:
-        """Bits of a coefficient on the wire."""
+        """The bits of a coefficient on the wire."""
         return self.largest_payload.bit_length()
 
     def packet_bytes(self, values: int) -> int:
-        """Bytes of a packet with `values` values: header, coefficients and tag (docs/wire-format.md)."""
+        """Return the bytes of a packet with `values` values: header, coefficients and tag
+        (docs/wire-format.md)."""
         return OVERHEAD_BYTES + (values * self.wire_bits + 7) // 8
 
     def packet_values(self, packet_bytes: int) -> int:
-        """The most values in a packet of so many bytes; 0 or less if it has room for none."""
+        """Return the most values that fit a packet of `packet_bytes`; 0 or less if none fits."""
         return min(self.n, 8 * (packet_bytes - OVERHEAD_BYTES) // self.wire_bits)
 
 
@@ -77,7 +79,7 @@ COMPACT_SETS = (A10, A16, B, C, D)
 
 
 def compact_set(name: str) -> CompactSet:
-    """The set of this name. Raises ParameterError."""
+    """Return the set of this name. Raises ParameterError."""
     for found in COMPACT_SETS:
         if found.name == name:
             return found
@@ -86,7 +88,7 @@ def compact_set(name: str) -> CompactSet:
 
 
 def compact_set_by_id(identifier: int) -> CompactSet:
-    """The set with this id on the wire. Raises ParameterError."""
+    """Return the set with this id on the wire. Raises ParameterError."""
     for found in COMPACT_SETS:
         if found.id == identifier:
             return found

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighted sums of compact windows: computed without any secret, and read by the owner.
 
-A sum decrypts at a position if every window in it has sent that position: the second polynomial is the sum of
-all, so c0 must be too. A sum is therefore of positions that are named first, and refuses a window without one
-of them. Its result is cut down to what the owner needs: c0 at those positions, the second polynomial, and who
-is in it with which weight.
+A sum decrypts at a position only if every window in it sent that position: the second polynomial is the sum
+of all windows', so c0 must be too. The positions of a sum are therefore fixed first, and a window that lacks
+one is refused. The result holds only what the owner needs: c0 at those positions, the second polynomial, and
+the contributors with their weights.
 
-The owner judges a result by its list of contributors and by what she enrolled them for, and by nothing else
-that the engine says. That finds mistakes in the list. Values that are wrong in another way are noticed by
-their noise, with a chance that grows with the number of positions; an engine that cheats can compute another
-sum.
+The owner judges a result only by its list of contributors and by what they were enrolled for. That finds
+mistakes in the list. Values that are wrong in another way show by their noise, with a probability that grows
+with the number of positions; a cheating engine can still compute another sum.
 
 A result (integers little-endian; packed numbers low bits first, zero bits up to a byte):
 
@@ -69,10 +68,10 @@ class Contributor:
 
 
 class CompactSum:
-    """A sum of windows, each times its weight, at the same positions. It holds no secret, and besides the
-    list of contributors its memory does not grow.
+    """A sum of windows, each times its weight, at the same positions.
 
-    compact, key_id: of all windows. positions: what is asked for; other coefficients are left out.
+    It holds no secret, and only its list of contributors grows. compact, key_id: those of all windows.
+    positions: those of the sum; other coefficients are left out.
     """
 
     def __init__(self, compact: CompactSet, key_id: int, positions: Iterable[int]) -> None:
@@ -86,12 +85,13 @@ class CompactSum:
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
-        """In order."""
+        """The contributors in ascending order."""
         return tuple(sorted(Contributor(*place, weight) for place, weight in self._contributors.items()))
 
     def add(self, window: Window, weight: int = 1) -> None:
-        """MismatchError for a window of another set or key, without one of the positions, or that is in the
-        sum; ParameterError for a weight of 0 or beyond 2^20. The sum is as it was then."""
+        """Add a window times its weight. Raises MismatchError for a window of another set or key, one that
+        lacks a position, or one already in the sum; ParameterError for a weight of 0 or beyond 2^20. After an
+        error the sum is unchanged."""
         weight = arguments.whole(weight, "A weight", -bounds.LARGEST_WEIGHT, bounds.LARGEST_WEIGHT)
         bounds.weights_of([weight])
         payload = self._payload(window)
@@ -103,7 +103,7 @@ class CompactSum:
         self._largest.append(bounds.Term(weight, window.largest_value))
 
     def _payload(self, window: Window) -> NDArray[np.uint64]:
-        """At the sum's positions."""
+        """Return a window's coefficients at the sum's positions."""
         who = f"Device {window.device}, window {window.number}"
         if window.set != self.set or window.key_id != self.key_id:
             raise MismatchError(
@@ -125,9 +125,10 @@ class CompactSum:
         return window.payload[np.searchsorted(window.positions, self.positions)]
 
     def result(self, dropped: int | None = 0) -> CompactResult:
-        """The sum so far. dropped: how many low bits of c0 are left out; None: as many as can be.
+        """Return the sum so far.
 
-        ParameterError if nothing was added, or if values or noise outgrow the set (bounds.check).
+        dropped: the number of low bits of c0 to leave out; None for as many as possible. Raises
+        ParameterError if nothing was added, or if values or noise may exceed the set's bounds (bounds.check).
         """
         weights = bounds.weights_of(self._contributors.values())
         if dropped is None:
@@ -144,7 +145,7 @@ class CompactSum:
 
 
 def composed(compact: CompactSet, residues: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """uint64 [k] modulo Q of residues [primes, k]."""
+    """Compose residues [primes, k] to uint64 [k] modulo Q."""
     first: NDArray[np.uint64] = residues[0].astype(np.uint64)
     if len(compact.primes) == 1:
         return first
@@ -156,8 +157,8 @@ def composed(compact: CompactSet, residues: NDArray[np.uint32]) -> NDArray[np.ui
 
 @dataclass(frozen=True, eq=False)
 class CompactResult:
-    """A sum for the owner. positions: uint32, ascending; c0: uint64, at the positions, without its
-    ``dropped`` low bits and the contributors' bias (bounds.bias); c1: uint32 [primes, n], coefficients."""
+    """A sum for the owner. positions: uint32, ascending; c0: uint64 at the positions, without its ``dropped``
+    low bits and less the contributors' bias (bounds.bias); c1: uint32 [primes, n], coefficients."""
 
     set: CompactSet
     key_id: int
@@ -168,7 +169,8 @@ class CompactResult:
     contributors: tuple[Contributor, ...]
 
     def residues(self) -> NDArray[np.uint32]:
-        """uint32 [2, primes, n]: coefficients, c0's zero where nothing was sent, dropped bits restored."""
+        """Return coefficients as uint32 [2, primes, n]: c0's are zero where nothing was sent, and dropped
+        bits are restored."""
         restored = (self.c0 << np.uint64(self.dropped)) + np.uint64(1 << self.dropped >> 1)
         restored %= np.uint64(self.set.modulus)
         found = np.zeros((2, len(self.set.primes), self.set.n), dtype=np.uint32)
@@ -195,7 +197,7 @@ class CompactResult:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompactResult:
-        """What to_bytes wrote. FrameError if it is damaged, or none."""
+        """Read what to_bytes wrote. Raises FrameError if it is damaged, or something else."""
         if not is_result(data) or len(data) < _HEAD.size + _DIGEST_BYTES:
             raise FrameError(
                 "The bytes are no compact sum: give what `ciphermote compact sum` (CompactSum.result) wrote."
@@ -230,7 +232,7 @@ class CompactResult:
 
 
 def is_result(data: bytes) -> bool:
-    """Whether data begins as a result does."""
+    """Whether data begin like a result."""
     return data.startswith(_MAGIC)
 
 
@@ -239,8 +241,9 @@ def is_result(data: bytes) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CompactDecryption:
-    """What a sum holds. values: int64, at the positions; failure_log2: of the chance that one is wrong;
-    margin_bits: log2 of the noise that is allowed over the largest there is, which is for the owner alone."""
+    """The content of a sum. values: int64 at the positions; failure_log2: log2 of the chance that one is
+    wrong; margin_bits: log2 of the ratio of allowed noise to the largest noise found, which only the owner
+    may know."""
 
     positions: NDArray[np.uint32]
     values: NDArray[np.int64]
@@ -255,13 +258,13 @@ def decrypt_sum(
     contributors: Iterable[Contributor] | None = None,
     positions: Iterable[int] | None = None,
 ) -> CompactDecryption:
-    """The values of a sum, exact, negative ones too.
+    """Decrypt a sum to its exact values, which may be negative.
 
-    contributors: who the owner knows to be in it, in any order; None: as the result says. positions: of those
-    in the result; None: all. The bounds are computed anew from the contributors and from what the keys
-    enrolled them for. ParameterError if values or noise could outgrow the set; MismatchError for a result of
-    other keys, of other contributors, with one twice or unknown, and for one that decrypts to noise or beyond
-    what its contributors can have sent.
+    contributors: those that the owner expects, in any order; None for the result's own list. positions: some
+    of the result's; None for all. The bounds are computed anew from the contributors and the values that they
+    were enrolled for. Raises ParameterError if values or noise may exceed the set's bounds; MismatchError for
+    a result of other keys or other contributors, with a repeated or unknown one, and for one that decrypts to
+    noise or to more than its contributors can have sent.
     """
     listed = result.contributors if contributors is None else tuple(sorted(contributors))
     if listed != result.contributors:
@@ -295,9 +298,9 @@ def _terms(keys: CompactKeys, contributors: Sequence[Contributor]) -> list[bound
 
 
 def _check_noise(result: CompactResult, weights: Sequence[int], noise: NDArray[np.float64]) -> float:
-    """The margin in bits. MismatchError for more noise than the contributors' has but once in 2^40: under
-    another key, or with one contributor wrong, noise fills the whole range, and k positions pass with a
-    chance of (likely / allowed)^k."""
+    """Return the margin in bits. Raises MismatchError for noise that the contributors exceed at most once in
+    2^40: under another key, or with a wrong contributor, noise fills the whole range, and k positions pass
+    with a probability of (likely / allowed)^k."""
     compact, counted = result.set, bounds.weights_of(weights)
     step = compact.modulus / compact.plain_modulus
     largest = float(np.abs(noise).max()) * step
@@ -370,7 +373,7 @@ def _packed(numbers: NDArray[np.uint32] | NDArray[np.uint64], bits: int) -> byte
 
 
 def _unpacked(data: bytes, count: int, bits: int) -> tuple[NDArray[np.uint64], bool]:
-    """The numbers, and whether a bit behind them is set."""
+    """Unpack numbers; also return whether a padding bit is set."""
     found = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
     rows = found[: count * bits].reshape(count, bits).astype(np.uint64)
     return (rows << np.arange(bits, dtype=np.uint64)).sum(axis=1, dtype=np.uint64), bool(
@@ -379,7 +382,7 @@ def _unpacked(data: bytes, count: int, bits: int) -> tuple[NDArray[np.uint64], b
 
 
 def _runs(positions: NDArray[np.uint32]) -> list[tuple[int, int]]:
-    """(first, count) of each run of neighbours."""
+    """Return (first, count) of each run of consecutive positions."""
     breaks = np.flatnonzero(np.diff(positions.astype(np.int64)) != 1) + 1
     return [(int(run[0]), len(run)) for run in np.split(positions, breaks)]
 

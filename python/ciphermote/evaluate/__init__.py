@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computing on ciphertexts with public keys alone: evaluators, engines, sums, programs and linear models. No
-secret key comes here."""
+"""Computing on ciphertexts with public keys only: evaluators, engines, sums, programs and linear models. No
+secret key enters this room."""

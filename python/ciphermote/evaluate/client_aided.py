@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client-aided computing, the server's side: each round, a linear layer on what the device encrypted.
+"""Client-aided computing, the server's side: each round computes a linear layer on the device's ciphertext.
 
 A device sends a ciphertext, a server computes a layer on it and returns the result as frames that the device
-decrypts; between the layers the device does what is not linear (core/include/ciphermote/aided.h). Many
-vectors share a ciphertext, in blocks of slots (linear_plans.py). No secret key comes here, and no result: the
-device trusts this side to compute what was agreed, and shows results to its owner alone
-(docs/client-aided.md).
+decrypts; between the layers the device computes what is not linear (core/include/ciphermote/aided.h). Many
+vectors share a ciphertext, in blocks of slots (linear_plans.py). This side sees no secret key and no result.
+The device trusts it to compute what was agreed, and shows results only to its owner (docs/client-aided.md).
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from ciphermote.parameters import CKKS, ParameterSet, Scheme
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """What server and device agree on: a plan a round, and how ciphertexts are made.
+    """The agreement between server and device: a plan for each round, and the form of ciphertexts.
 
-    scheme: CKKS or BFV(t). log2_scale: of CKKS's ciphertexts from the device. blocks: the vectors
-    that a ciphertext holds; stride: the slots of each (BFV: slots count through both rows).
+    scheme: CKKS or BFV(t). log2_scale: that of the device's CKKS ciphertexts. blocks: number of vectors in a
+    ciphertext; stride: slots of each (BFV: slots count through both rows).
     """
 
     parameters: ParameterSet
@@ -53,16 +52,17 @@ class Rounds:
 
     @property
     def largest(self) -> int:
-        """No value that the server returns is larger in magnitude."""
+        """The largest magnitude of a value that the server returns."""
         return max(1, *(math.ceil(plan.score_bound) for plan in self.plans))
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:
-        """The rotations the owner makes Galois keys for."""
+        """The rotations that need Galois keys."""
         return tuple(sorted({step for plan in self.plans for step in plan.rotation_steps}))
 
     def packed(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Vectors [count, features], at most blocks of them, where the first layer takes them: [slots]."""
+        """Pack vectors [count, features], at most `blocks` of them, into [slots] as the first layer expects
+        them."""
         values = real_numbers(vectors, "Vectors")
         first = self.plans[0]
         if values.ndim != 2 or values.shape[1] != first.model.features or len(values) > self.blocks:
@@ -86,9 +86,9 @@ def plan_rounds(
 ) -> Rounds:
     """Plan a round for each layer.
 
-    bound: every |value| that a layer is given is at most this (BFV: an integer). scheme: CKKS or BFV(t), and
-    integer layers; 0 for CKKS, with log2_scale. stride: slots of a block; None: the fewest that fit.
-    ParameterError if something does not fit.
+    bound: the largest |value| that enters a layer (BFV: an integer). scheme: CKKS, with log2_scale, or
+    BFV(t), with integer layers. stride: slots of a block; None for the fewest that fit. Raises ParameterError
+    if something does not fit.
     """
     check_chain(layers)
     check_feature_bound(bound)
@@ -114,11 +114,11 @@ def _stride_of(layer: LinearModel) -> int:
 
 
 class Session:
-    """One device's rounds on one first ciphertext: answer() as often as there are layers, no more.
+    """One device's rounds on one first ciphertext: call answer() once for each layer.
 
-    engine: of the rounds' parameters and scheme, with their Galois keys, of the device's key. log2_tiles: the
-    tiles that the device decrypts. EngineError if the engine does not suit, MismatchError if its keys are of
-    another key, ParameterError if no frame can say the others.
+    engine: one of the rounds' parameters and scheme, with Galois keys of the device's key. log2_tiles: the
+    tiles that the device decrypts. Raises EngineError if the engine does not suit, MismatchError if its keys
+    belong to another key, ParameterError for what frames cannot express.
     """
 
     def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
@@ -137,17 +137,16 @@ class Session:
 
     @property
     def round(self) -> int:
-        """How many results were given."""
+        """Number of results returned so far."""
         return self._round
 
     def answer(self, frames: bytes, tag: ResultTag | None = None) -> bytes:
-        """The device's frames of one ciphertext in; the frames of this round's result out.
+        """Compute this round's layer on the device's frames of one ciphertext, and return the result's
+        frames.
 
-        tag: of the attempt that frames are; their own tags are the caller's to check.
-
-        FrameError if they are not of one fresh ciphertext of this session's kind, or not newer than the last
-        one; EngineError if the session has no round left, or SEAL fails. After an error the same round may be
-        tried again.
+        tag: the attempt's tag; checking the frames' own tags is up to the caller. Raises FrameError unless
+        they hold one fresh ciphertext of this session's kind, newer than the last one; EngineError if the
+        session has no round left, or SEAL fails. After an error the same round may be tried again.
         """
         if self._round == len(self._rounds.plans):
             raise EngineError(f"All {self._round} rounds have been answered: open a new session.")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute on ciphertexts without a secret key: sums, weighted sums, linear models and programs.
 
-Each call borrows an engine (engine/), which evaluation keys hold on to: expanding them takes longer than a
-row of scores. Sums and means are computed as the ciphertexts come.
+Each call borrows an engine (engine.py) that the evaluation keys cache, because expanding keys takes longer
+than a row of scores. Sums and means are computed as the ciphertexts arrive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of CKKS ciphertexts, slot by slot: their sum, at a scale as many times as large."""
+    """The mean of CKKS ciphertexts, slot by slot: their sum, with the scale multiplied by their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class WeightedSum:
     weights: Sequence[float] | NDArray[Any]
 
     def __post_init__(self) -> None:
-        """ParameterError unless the weights are real numbers in one dimension."""
+        """Raises ParameterError unless the weights are real numbers in one dimension."""
         if real_numbers(self.weights, "Weights").ndim != 1:
             raise ParameterError("Weights have one dimension, a number for each ciphertext: give a list.")
 
@@ -59,23 +59,20 @@ def compute(
     bare: bool = False,
     engine: EngineName = "native",
 ) -> Ciphertext:
-    """The encrypted result of an operation: decrypt takes it.
+    """Compute an operation on ciphertexts, and return the encrypted result.
 
-    operation: Sum(), Mean() or WeightedSum(weights) of one ciphertext or more; of one alone,
-    LinearModel(weights, bias), whose score c lies in slot c, or a Program.
-    ciphertexts: frames as encrypt or a device gives them, results, or Ciphertext objects; of one key, scheme,
-    scale and level. A sum or a mean takes them as an iterator gives them and keeps none, so there may be any
-    number.
-    keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
-    name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
-    bound: the largest |value| that any ciphertext may hold, which you vouch for: beyond it results come out
-    wrong. None: as each declares (encrypt's largest); it is required where weights meet a ciphertext that
-    declares none, such as one that SEAL saved. A generous one costs little precision.
-    bare: as in decrypt.
-    engine: "native", or "seal" for Microsoft SEAL, which needs the package tenseal.
+    operation: Sum(), Mean() or WeightedSum(weights) on one or more ciphertexts; or on exactly one,
+    LinearModel(weights, bias), whose score c lies in slot c, or a Program. ciphertexts: Ciphertext objects,
+    or the bytes of frames or results; all of one key, scheme, scale and level. A sum or a mean reads them
+    from an iterator and stores none, so their number is not limited. keys: LinearModel needs Galois keys for
+    its rotations (Owner.generate's model), a Program what its steps name. Sums need none: the parameter set
+    suffices, and is known if it is built in. bound: the largest |value| in any ciphertext, for which you
+    vouch: results are wrong if a value exceeds it. None for the bound that each ciphertext declares
+    (encrypt's largest); it is required if weights meet a ciphertext that declares none, such as one that SEAL
+    saved. A generous bound costs little precision. bare: as in decrypt. engine: "native", or "seal" for
+    Microsoft SEAL, which needs the package tenseal.
 
-    A program moves slots and multiplies; owner and frames as in help(ciphermote). Here, the first slot
-    becomes the sum of the first two:
+    A program rotates slots and multiplies. In this one, the first slot becomes the sum of the first two:
 
     >>> owner = ciphermote.Owner.generate(rotations=[1])
     >>> frames = ciphermote.encrypt([21.4, -27.0], owner.public_key)
@@ -84,7 +81,7 @@ def compute(
     >>> print(owner.decrypt(result)[:1].round(1))
     [-5.6]
 
-    ValueRangeError if the result may outgrow the modulus; ParameterError, FrameError, MismatchError,
+    Raises ValueRangeError if the result may outgrow the modulus; ParameterError, FrameError, MismatchError,
     EngineError.
     """
     instance(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
+"""Engines compute on ciphertexts with evaluation keys, and never get a secret key.
 
 `open_engine` makes one. Ciphertexts go in as objects or as the bytes of one, and results are objects. An
-engine computes only on what is under the key of its evaluation keys, and its results are under that key.
+engine computes only on ciphertexts of the key that its evaluation keys belong to, and its results are under
+that key.
 """
 
 from __future__ import annotations
@@ -46,17 +47,18 @@ class Engine(ABC):
     key_id: int | None = None
     """ID of the key that the evaluation keys belong to; None if unknown or without any."""
     centred_digits: bool = True
-    """How key switching takes digits, which its noise depends on (noise.switching_noise)."""
+    """Whether key switching centres digits, on which its noise depends (noise.switching_noise)."""
 
     @property
     def confined(self) -> frozenset[str]:
-        """What bytes that take over the engine cannot reach: "files" and so on; nothing, unless it says."""
+        """Resources that hostile bytes cannot reach after they take over the engine, such as "files"; empty
+        by default."""
         return frozenset()
 
     @abstractmethod
     def load(self, data: Bytes | Ciphertext) -> Ciphertext:
-        """A ciphertext, checked: of two polynomials, of this set and scheme, and under the evaluation keys'
-        key. FrameError, EngineError, MismatchError."""
+        """Read and check a ciphertext: it has two polynomials, this set and scheme, and the evaluation keys'
+        key. Raises FrameError, EngineError or MismatchError."""
 
     @abstractmethod
     def sum(
@@ -67,16 +69,16 @@ class Engine(ABC):
         distinct: bool = False,
         names: Sequence[object] = (),
     ) -> Ciphertext:
-        """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
-        model's scores. bound: the largest |value| of any of them, which the caller vouches for; None: as each
-        declares. distinct: the caller vouches that no encryption is in two of them (KnownSum). names: of the
-        ciphertexts, such as their files', for errors. ValueRangeError if the sum may
-        outgrow the modulus; FrameError, MismatchError, EngineError."""
+        """Add up one or more ciphertexts of equal key, scale and level, which hold readings or one model's
+        scores. bound: the largest |value| of any of them, for which the caller vouches; None for the bound
+        that each declares. distinct: the caller vouches that no encryption is in two of them (KnownSum).
+        names: the ciphertexts' names in errors, such as their files'. Raises ValueRangeError if the sum may
+        exceed the modulus; FrameError, MismatchError, EngineError."""
 
     @abstractmethod
     def evaluate(self, program: Program, ciphertext: Bytes | Ciphertext) -> Ciphertext:
-        """What program makes of the ciphertext. FrameError, EngineError; MismatchError too if it scores what
-        holds a model's scores already."""
+        """Run a program on a ciphertext. Raises FrameError or EngineError; MismatchError if it would score a
+        ciphertext that already holds a model's scores."""
 
     @abstractmethod
     def evaluate_all(
@@ -85,9 +87,10 @@ class Engine(ABC):
         ciphertexts: Sequence[Bytes | Ciphertext],
         progress: Progress | None = None,
     ) -> list[Ciphertext | Error]:
-        """Evaluate many on all workers, in order; an error takes its ciphertext's place and spoils no other.
+        """Evaluate many ciphertexts on all workers, in order; an error takes the place of its own result
+        only.
 
-        program: gives the program for a checked ciphertext; one call at a time.
+        program: returns the program for a checked ciphertext; it is called one at a time.
         """
 
     @abstractmethod
@@ -100,9 +103,9 @@ class Engine(ABC):
         """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
         either row).
 
-        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact), which the caller
-        vouches for; None: as the reading declares.
-        FrameError, ParameterError, EngineError; MismatchError if it holds scores already.
+        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact), for which the
+        caller vouches; None for the bound that the reading declares. Raises FrameError, ParameterError or
+        EngineError; MismatchError if it already holds scores.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
         if isinstance(result, Error):
@@ -117,7 +120,7 @@ class Engine(ABC):
         *,
         feature_bound: float | None = None,
     ) -> list[Ciphertext | Error]:
-        """Score many, as linear and evaluate_all say."""
+        """Score many ciphertexts, by the rules of linear and evaluate_all."""
         vouched = None if feature_bound is None else check_feature_bound(feature_bound)
         last: tuple[tuple[float, int, Known], LinearPlan] | None = None
 
@@ -154,9 +157,9 @@ class Engine(ABC):
         bound: float | None = None,
         distinct: bool = False,
     ) -> Ciphertext:
-        """The sum of one or more readings, each times its weight; BFV's weights are integers.
+        """Add up one or more readings, each times its weight; BFV's weights are integers.
 
-        bound: as linear's feature_bound. distinct: as sum's. The errors of sum and linear.
+        bound: as linear's feature_bound. distinct: as sum's. Raises the errors of sum and linear.
         """
         if len(ciphertexts) != len(weights):
             raise ParameterError(
@@ -189,8 +192,8 @@ class Engine(ABC):
         return self.sum(terms, distinct=distinct)
 
     def _followed(self, program: Program, given: Ciphertext, bound: float | None = None) -> Known:
-        """What is known of a program's result. bound: on |value| in the ciphertext, which the caller vouches
-        for. ValueRangeError if a step may outgrow the modulus."""
+        """Follow what is known through a program. bound: the largest |value| in the ciphertext, for which the
+        caller vouches. Raises ValueRangeError if a step may exceed the modulus."""
         of = self.parms, given.primes, given.scale, self.scheme
         return program.follow(given.known.bounded(bound), *of, centred=self.centred_digits)
 
@@ -204,13 +207,14 @@ class Engine(ABC):
 
 
 def describe_content(ciphertext: Ciphertext) -> str:
-    """For people: whether it holds scores, and of which model."""
+    """Describe in a message whether a ciphertext holds scores, and of which model."""
     model_id = ciphertext.model_id
     return "no model's scores" if model_id is None else f"scores of model {model_id:016x}"
 
 
 def check_reading(ciphertext: Ciphertext) -> None:
-    """MismatchError if it holds scores: those of scores would be shown under the model's classes."""
+    """Raises MismatchError if a ciphertext holds scores, because the scores of scores would be shown under
+    the model's classes."""
     if ciphertext.model_id is not None:
         raise MismatchError(
             f"The ciphertext holds {describe_content(ciphertext)} already, and is not a reading to score: "
@@ -231,11 +235,10 @@ def open_engine(
     """Open an engine with SEAL's bytes of evaluation keys: "native", Ciphermote's own evaluator, in threads
     of this process; or "seal", Microsoft SEAL in processes of its own, which needs the package tenseal.
 
-    scheme: CKKS or BFV(t); the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
-    keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
-    it had one.
-    FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
-    such engine, or it cannot start.
+    scheme: CKKS or BFV(t); the keys are for that scheme (keys.galois_keys_for_bfv). bare: accept keys and
+    ciphertexts without labels, as SEAL itself saves them; a result has a label only if all its inputs had
+    one. Raises FrameError if the keys are not of parms; MismatchError if they belong to two keys; EngineError
+    if there is no such engine, or it cannot start.
     """
     kind: Callable[..., Engine]
     match name:

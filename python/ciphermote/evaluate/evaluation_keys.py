@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What computing takes of an owner's keys: Galois and relinearization keys, both public."""
+"""The public keys for computing: Galois and relinearization keys."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class EngineKeys(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class EvaluationKeys:
-    """What an engine computes with: public. galois, relin: SEAL's bytes and their label, as made for CKKS, or
-    None. compute expands them once and keeps that in memory, for the last two schemes."""
+    """The public keys that an engine computes with. galois, relin: SEAL's bytes with a label, as made for
+    CKKS, or None. compute expands them once and caches the result, for the last two schemes."""
 
     parameters: ParameterSet
     galois: bytes | None = field(default=None, repr=False)
@@ -42,12 +42,13 @@ class EvaluationKeys:
 
     @classmethod
     def of_files(cls, parameters: ParameterSet, files: Mapping[str, bytes]) -> EvaluationKeys:
-        """From the public files of a directory of keys, by name."""
+        """Make keys from the public files of a directory of keys, by name."""
         return cls(parameters, files.get(GALOIS_FILE), files.get(RELIN_FILE))
 
     @classmethod
     def load(cls, path: str | Path) -> EvaluationKeys:
-        """From a directory of keys, or its public part. KeyFileError if it holds none."""
+        """Read the keys of a directory of keys, or of its public part. Raises KeyFileError if it holds
+        none."""
         folder = arguments.path(path)
         manifest = read_manifest(folder)
         files = {name: read_public_file(folder, manifest, name) for name in manifest.digests}
@@ -67,7 +68,7 @@ class EvaluationKeys:
         )
 
     def for_scheme(self, scheme: Scheme) -> EngineKeys:
-        """The bytes that an engine of the scheme takes."""
+        """Return the keys' bytes for an engine of the scheme."""
         checked_scheme(scheme)
         galois, relin = self.galois, self.relin
         if scheme.is_bfv and seal_has_keys(self.parameters):
@@ -77,7 +78,7 @@ class EvaluationKeys:
 
     @contextlib.contextmanager
     def borrowed(self, scheme: Scheme, *, bare: bool, name: EngineName) -> Iterator[Engine]:
-        """An engine for one call: the native one is kept for the next."""
+        """Lend an engine for one call; the native one is cached for the next call."""
         if name != "native":
             with self.engine(scheme, bare=bare, name=name) as opened:
                 yield opened

@@ -54,9 +54,9 @@ def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
 
 
 class Matrix:
-    """A matrix in the clear, [rows, columns], ready to multiply ciphertexts of at most so many primes.
+    """A matrix in the clear, [rows, columns], encoded to multiply ciphertexts of at most `primes` primes.
 
-    steps: the rotations whose Galois keys the product takes (Owner.generate's rotations). Pickles as its
+    steps: the rotations whose Galois keys the product needs (Owner.generate's rotations). Pickles as its
     numbers.
     """
 
@@ -71,8 +71,8 @@ class Matrix:
         primes: int | None = None,
         scale: float | None = None,
     ) -> None:
-        """primes: all data primes, unless said. scale: the last one of them, so that rescaling restores the
-        ciphertext's. ParameterError, EngineError."""
+        """Encode a matrix. primes: by default all data primes. scale: by default the last of them, so that
+        rescaling restores the ciphertext's scale. Raises ParameterError or EngineError."""
         instance(parameters, ParameterSet, "parameters", A_SET)
         table = array(numbers)
         kinds = "biu" if scheme.is_bfv else "biuf"
@@ -108,7 +108,8 @@ class Matrix:
         return tuple(self._native.steps)
 
     def _applied(self, given: Ciphertext) -> Known:
-        """What is known of the product: the vector is rotated before it is multiplied, and sums after it."""
+        """Return what is known of the product: the vector is rotated before it is multiplied, and sums after
+        it."""
         known = given.known
         largest = None if known.largest is None else known.largest * self.largest_row
         if known.error is None or known.largest is None:
@@ -125,13 +126,14 @@ class Matrix:
 
 
 def inner_sum_steps(parameters: ParameterSet, count: int) -> tuple[int, ...]:
-    """The rotations that Evaluator.inner_sum of so many slots takes."""
+    """Return the rotations that Evaluator.inner_sum of `count` slots needs."""
     return tuple(native.inner_sum_steps(context_of(parameters), count))
 
 
 @dataclass(frozen=True, eq=False)
 class RekeyKey:
-    """What brings ciphertexts of the key source_id under the key key_id (Evaluator.rekey_key)."""
+    """A public key that converts ciphertexts under the key source_id to the key key_id
+    (Evaluator.rekey_key)."""
 
     source_id: int
     key_id: int
@@ -142,13 +144,13 @@ class RekeyKey:
 
 
 class Evaluator(NativeEngine):
-    """Computes with an owner's evaluation keys, or with the parameter set alone where no keys are needed.
+    """Computes with an owner's evaluation keys, or with just the parameter set if no keys are needed.
 
-    scheme: CKKS or BFV(t). bare: take ciphertexts and keys without labels, whose key nothing
-    names. Ciphertexts go in as Ciphertext, as frames, or as SEAL's bytes; Ciphertext comes out.
-    Pickles as its keys, which are expanded anew: with many rotations that takes a second.
-    FrameError, ParameterError, MismatchError; EngineError for missing keys, levels and scales, and where
-    t has none of the slots that rotations, inner sums, matrices and polynomials are of.
+    scheme: CKKS or BFV(t). bare: accept ciphertexts and keys without labels, whose key is unknown. Methods
+    take Ciphertext objects, frames or SEAL's bytes, and return Ciphertext objects. Pickles as its keys, which
+    are expanded again when loaded: with many rotations that takes a second. Raises FrameError, ParameterError
+    or MismatchError; EngineError for missing keys, levels and scales, and for rotations, inner sums, matrices
+    and polynomials if t has no slots.
     """
 
     def __init__(
@@ -168,7 +170,8 @@ class Evaluator(NativeEngine):
         return self.parms
 
     def multiply(self, a: Bytes | Ciphertext, b: Bytes | Ciphertext) -> Ciphertext:
-        """The product, relinearized. CKKS: of the scales' product; rescale before going on."""
+        """Multiply and relinearize. CKKS: the result's scale is the product of the scales; rescale before the
+        next product."""
         first, second = self.load(a), self.load(b)
         if a is b:
             return self.square(first)
@@ -178,15 +181,16 @@ class Evaluator(NativeEngine):
         return first._made(native.relinearize(native.multiply(*operands), self.keys), known, second)
 
     def square(self, a: Bytes | Ciphertext) -> Ciphertext:
-        """As multiply, but faster."""
+        """Multiply a ciphertext by itself, faster than multiply does."""
         given = self.load(a)
         known = given._product(given)
         given._check("The square", known, given.primes, given.scale**2)
         return given._made(native.relinearize(native.square(given._native), self.keys), known)
 
     def rekey_key(self, data: Bytes, *, owner_id: int | None = None) -> RekeyKey:
-        """From DeviceKeys.rekey_key. owner_id: of the owner's key, if there are no evaluation keys that name
-        it. FrameError; MismatchError if it leads to another key, such as from the owner's to a device's."""
+        """Read and check a rekey key of DeviceKeys.rekey_key. owner_id: ID of the owner's key, if no
+        evaluation keys name it. Raises FrameError; MismatchError if it converts to another key, such as from
+        the owner's to a device's."""
         owner = self.key_id if owner_id is None else owner_id
         if owner is None:
             raise MismatchError(
@@ -199,9 +203,9 @@ class Evaluator(NativeEngine):
         return RekeyKey(found.source_id, found.key_id, native.RekeyKey(context, residues))
 
     def rekey(self, a: Bytes | Ciphertext, key: RekeyKey) -> Ciphertext:
-        """A device's ciphertext, under its own key, brought under the owner's; content and scale unchanged.
-        MismatchError if it is of another key than key leads from, or key leads to another than the evaluation
-        keys are of."""
+        """Convert a ciphertext under a device's own key to the owner's key; content and scale do not change.
+        Raises MismatchError if the ciphertext's key is not the one that `key` converts from, or if `key` does
+        not convert to the evaluation keys' key."""
         instance(key, RekeyKey, "key", "what Evaluator.rekey_key makes of a rekey key's bytes")
         if self.key_id is not None:
             check_key("the rekey key's owner", key.key_id, "the evaluation keys", self.key_id)
@@ -220,13 +224,14 @@ class Evaluator(NativeEngine):
         return Ciphertext(self.parameters, self.scheme, key.key_id, content, known)
 
     def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
-        """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
+        """Divide the scale and the modulus by the last `count` primes, 1 to 4. CKKS only."""
         given = self.load(a)
         result = native.rescale(given._native, whole(count, "count", 1, 4))
         return given._made(result, given._rescaled(given.known, result.scale))
 
     def mod_switch(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
-        """To count primes fewer, content and scale unchanged. CKKS: there is less room."""
+        """Drop `count` primes; content and scale do not change. CKKS: the modulus has less room
+        afterwards."""
         given = self.load(a)
         most = len(self.parameters.data_primes)
         dropped = whole(count, "count", 1, most)
@@ -235,13 +240,13 @@ class Evaluator(NativeEngine):
         return given._made(native.mod_switch(given._native, dropped), given.known)
 
     def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
-        """Slot i of the result is slot i + step; BFV: in both rows."""
+        """Rotate slots: slot i of the result is slot i + step; BFV: in both rows."""
         given = self.load(a)
         result = native.rotate(given._native, self._rotation(step), self.keys)
         return given._made(result, given._switched())
 
     def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
-        """Several rotations of one ciphertext, faster than one by one."""
+        """Rotate one ciphertext by several steps, faster than one by one."""
         given = self.load(a)
         checked = [self._rotation(step) for step in stream(steps, "steps", "a list of whole numbers")]
         turned = native.rotate_hoisted(given._native, checked, self.keys)
@@ -249,14 +254,14 @@ class Evaluator(NativeEngine):
         return [given._made(x, known) for x in turned]
 
     def conjugate(self, a: Bytes | Ciphertext) -> Ciphertext:
-        """CKKS: complex conjugates. BFV: the rows change places."""
+        """Conjugate the slots; BFV: swap the rows."""
         given = self.load(a)
         known = given._switched()
         return given._made(native.conjugate(given._native, self.keys), known)
 
     def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
-        """Slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows. Takes the rotations
-        of inner_sum_steps."""
+        """Sum runs of slots: slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows.
+        Needs the rotations of inner_sum_steps."""
         given = self.load(a)
         checked = whole(count, "count", 1, self.parameters.slots)
         # The key switches' noise is added up over slots as well: less than once a slot that is added.
@@ -266,7 +271,8 @@ class Evaluator(NativeEngine):
         return given._made(native.inner_sum(given._native, checked, self.keys), known)
 
     def matmul(self, matrix: Matrix, a: Bytes | Ciphertext) -> Ciphertext:
-        """The matrix times the vector in the first slots. CKKS: of the scales' product."""
+        """Multiply a matrix by the vector in the first slots. CKKS: the result's scale is the product of the
+        scales."""
         instance(matrix, Matrix, "matrix", "a Matrix")
         given = self.load(a)
         if (matrix.parameters, matrix.scheme) != (self.parameters, self.scheme):
@@ -278,12 +284,12 @@ class Evaluator(NativeEngine):
     def polynomial(
         self, a: Bytes | Ciphertext, coefficients: Sequence[float], *, primes_per_level: int = 1
     ) -> Ciphertext:
-        """The polynomial of each slot, coefficients from the constant one up.
+        """Evaluate a polynomial at each slot, with coefficients from the constant one up.
 
-        CKKS: at a's scale, after ceil(log2(degree + 1)) levels, the fewest there can be; primes_per_level:
-        that each level rescales by. The scale may be any up to about their product; a smaller one costs
-        precision (each level rounds by about n/6 over the scale), and a larger one is soon refused. Values of
-        a, of its powers and of parts of the sum must stay below the bound of their level. BFV: modulo t.
+        CKKS: at a's scale, after ceil(log2(degree + 1)) levels, the fewest possible; primes_per_level: the
+        primes that each level rescales by. The scale may be at most about their product; a smaller one costs
+        precision (each level rounds by about n/6 over the scale). Values of a, of its powers and of parts of
+        the sum must stay below the bound of their level. BFV: modulo t.
         """
         given = self.load(a)
         if self.scheme.is_bfv:
@@ -316,7 +322,7 @@ class Evaluator(NativeEngine):
         *,
         workers: int | None = None,
     ) -> list[_T]:
-        """The operation on each ciphertext, in so many threads (one a core, unless said), in order."""
+        """Apply an operation to each ciphertext, in order, in `workers` threads (by default one per core)."""
         count = (os.cpu_count() or 1) if workers is None else whole(workers, "workers", 1, 64)
         with ThreadPoolExecutor(count) as pool:
             given = stream(ciphertexts, "ciphertexts", "a list of ciphertexts")

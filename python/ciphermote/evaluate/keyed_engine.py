@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engines share: which keys, ciphertexts and programs they take, and what names a result."""
+"""The checks that all engines share: of keys, ciphertexts and programs; and the names of results."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ZERO_RESULT = (
 class KeyedEngine(Engine):
     """An engine with an owner's evaluation keys.
 
-    galois_keys, relin_keys: their bytes, SEAL's or seeded, checked here: whatever is not such keys (a secret
-    key, say) is refused. scheme: CKKS or BFV(t); keys and ciphertexts are of that scheme.
-    bare: as open_engine says. workers: 1 to 64, best one a core. FrameError, MismatchError, ParameterError,
-    and the EngineError of its start.
+    galois_keys, relin_keys: their bytes, SEAL's or seeded, which are checked here: anything else, such as a
+    secret key, is refused. scheme: CKKS or BFV(t), for keys and ciphertexts. bare: as for open_engine.
+    workers: 1 to 64, best one per core. Raises FrameError, MismatchError or ParameterError, or EngineError if
+    it cannot start.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class KeyedEngine(Engine):
 
     @abstractmethod
     def _start(self, keys: Sequence[Bytes], workers: int) -> None:
-        """Make ready to compute. keys: the bytes that _galois and _relin were read from. EngineError."""
+        """Prepare to compute. keys: the bytes that _galois and _relin were read from. Raises EngineError."""
 
     def load(self, data: Bytes | Ciphertext) -> Ciphertext:
         if isinstance(data, Ciphertext):
@@ -102,12 +102,13 @@ class KeyedEngine(Engine):
         )
 
     def check_key_of(self, key_id: int | None) -> None:
-        """MismatchError unless a ciphertext of this key, None: of an unknown one, may be computed on."""
+        """Raises MismatchError unless the engine may compute on a ciphertext of this key; None for an unknown
+        one."""
         wanted = self.key_id if self._has_keys else key_id
         check_key("the ciphertext", key_id, "the evaluation keys", wanted, bare=self._bare)
 
     def check_program(self, program: Program) -> None:
-        """EngineError for what the scheme, the set or the keys do not have."""
+        """Raises EngineError for steps that the scheme, the set or the keys do not support."""
         if self.scheme.is_bfv and any(step.operation == "rescale" for step in program.steps):
             raise EngineError(
                 "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's scheme)."
@@ -140,7 +141,7 @@ class KeyedEngine(Engine):
 
 
 def check_addable(ciphertext: Ciphertext, first: Ciphertext) -> None:
-    """MismatchError, EngineError unless both are of one scheme, key, content, scale and level."""
+    """Raises MismatchError or EngineError unless both have one scheme, key, content, scale and level."""
     of = ciphertext.key_id, ciphertext.model_id, ciphertext.scale, ciphertext.primes
     if of == (first.key_id, first.model_id, first.scale, first.primes):
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear model in the clear, and its files: .json for people, .npz for size.
 
-Files come from outside: they are read no further than a model can be long, and nothing in them is unpacked
+Files are not trusted: they are read only up to the largest size of a model, and nothing in them is unpacked
 or executed.
 """
 
@@ -34,7 +34,7 @@ from ciphermote.parameters import MOST_SLOTS
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
 _TEXT, _INTEGER, _REAL = "U", "iu", "fiu"
-"""What an array may be, in numpy's kinds of types."""
+"""Allowed kinds of an array's type, by numpy's letters."""
 _TYPES = {_TEXT: "text", _INTEGER: "an integer of at most 64 bits", _REAL: "real numbers of at most 64 bits"}
 _ARRAYS = {
     "format": (_TEXT, 0),
@@ -43,10 +43,10 @@ _ARRAYS = {
     "weights": (_REAL, 2),
     "bias": (_REAL, 1),
 }
-"""What a model's file holds, and the kind and dimensions of each as an array of an .npz."""
+"""The arrays of a model's .npz file, with their kinds and dimensions."""
 _MOST_NUMBERS = (MOST_NPZ_BYTES - (1 << 20)) // 8
-"""The most weights: as binary64 they fill an .npz, all but a megabyte for the rest; bytes would grow
-eightfold."""
+"""The most weights: as binary64 they fill an .npz but for a megabyte; stored as bytes they would grow
+eightfold in memory."""
 _MOST_LABEL_LETTERS = 200
 _HOW = (
     f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '
@@ -60,8 +60,8 @@ class LinearModel:
     """scores = weights @ x + bias.
 
     weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, printable and
-    all different, or none at all. ParameterError if the shapes do not fit, or what should be a finite real
-    number is none.
+    all different, or none at all. Raises ParameterError if the shapes do not fit, or a number is not finite
+    and real.
     """
 
     weights: NDArray[np.float64]
@@ -113,7 +113,8 @@ class LinearModel:
         return int.from_bytes(digest.digest()[:8], "little")
 
     def scores(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Plain scores: x float [..., features] -> float64 [..., classes]. ParameterError for another d."""
+        """Plain scores: x float [..., features] -> float64 [..., classes]. Raises ParameterError for another
+        d."""
         values = real_numbers(x, "Features")
         if values.ndim == 0 or values.shape[-1] != self.features:
             raise ParameterError(
@@ -122,7 +123,7 @@ class LinearModel:
         return np.asarray(values @ self.weights.T + self.bias)
 
     def score_bound(self, feature_bound: float) -> float:
-        """What no |score| and no partial sum can pass while every |feature| is at most feature_bound."""
+        """Return a bound on every |score| and partial sum if every |feature| is at most feature_bound."""
         return float((np.abs(self.weights).sum(axis=1) * feature_bound + np.abs(self.bias)).max())
 
     def to_json(self) -> str:
@@ -138,7 +139,7 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> LinearModel:
-        """The model in the form that to_json writes. ParameterError if text is none."""
+        """Read a model in the form that to_json writes. Raises ParameterError if text holds none."""
         try:
             found = json_text.parse(text)
         except ValueError as error:
@@ -147,7 +148,7 @@ class LinearModel:
 
     @classmethod
     def from_fields(cls, fields: Any) -> LinearModel:
-        """The model in what JSON of to_json holds. ParameterError if there is none."""
+        """Make a model from the fields of to_json's JSON. Raises ParameterError for invalid fields."""
         if not isinstance(fields, dict):
             raise ParameterError(f"The linear model is JSON, but not an object: {_HOW}.")
         if missing := [name for name in _ARRAYS if name not in fields]:
@@ -166,8 +167,8 @@ class LinearModel:
         return cls(weights, bias, labels)
 
     def save(self, path: str | Path) -> None:
-        """Write .json (readable) or .npz (compact), by the path's suffix. ParameterError for another one,
-        and for a model that is larger than load takes."""
+        """Write .json (readable) or .npz (compact), by the path's suffix. Raises ParameterError for another
+        suffix, and for a model larger than load accepts."""
         path = Path(path)
         if _suffix(path) == ".json":
             text = self.to_json() + "\n"
@@ -192,7 +193,7 @@ class LinearModel:
 
     @classmethod
     def load(cls, path: str | Path) -> LinearModel:
-        """The model that save wrote. ParameterError if it cannot be read or is none."""
+        """Read a model that save wrote. Raises ParameterError if the file cannot be read or holds none."""
         path = arguments.path(path)
         with about(path):
             return cls._load(path)
@@ -208,7 +209,7 @@ class LinearModel:
 
     @classmethod
     def from_npz(cls, content: bytes) -> LinearModel:
-        """The model in the bytes of an .npz that save wrote. ParameterError if they are none."""
+        """Read a model from the bytes of an .npz that save wrote. Raises ParameterError if they hold none."""
         try:
             _check_directory(content)
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -230,8 +231,8 @@ def _check_format(name: Any, version: Any) -> None:
 
 
 def _check_labels(labels: tuple[str, ...]) -> None:
-    """ParameterError unless they differ in print: what is not printable is not shown, and one accented letter
-    can be written as one character or as two."""
+    """Raises ParameterError unless labels are printable and look different: an accented letter can be written
+    as one character or as two."""
     for label in labels:
         if len(label) > _MOST_LABEL_LETTERS:
             raise ParameterError(
@@ -252,7 +253,8 @@ def _check_labels(labels: tuple[str, ...]) -> None:
 
 
 def real_numbers(values: ArrayLike, what: str = "A linear model's weights and biases") -> NDArray[np.float64]:
-    """A copy. ParameterError for truth values, text and complex numbers, of which numpy makes numbers too."""
+    """Return a copy as binary64. Raises ParameterError for truth values, text and complex numbers, which
+    numpy would convert."""
     found = arguments.array(values)
     if found.dtype.kind in _REAL:
         return found.astype(np.float64)
@@ -267,8 +269,9 @@ _MOST_DIRECTORY_BYTES = 4096
 
 
 def _check_directory(content: bytes) -> None:
-    """ValueError unless the archive's directory is short: zipfile makes half a kilobyte of an entry of 46
-    bytes. As LinearModel.save has it, the directory's end is the file's, and of no large archive's form."""
+    """Raises ValueError unless the archive's directory is short, because zipfile makes half a kilobyte of an
+    entry of 46 bytes. As LinearModel.save writes it, the directory's end is the file's, in the form for small
+    archives."""
     end = content[-_DIRECTORY_END_BYTES:]
     large = content[-_DIRECTORY_END_BYTES - 20 :].startswith(b"PK\6\7")
     if not (end.startswith(b"PK\5\6") and end.endswith(b"\0\0")) or large:
@@ -282,10 +285,10 @@ def _has_room(shape: tuple[int, ...]) -> bool:
 
 
 def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """The array `name` of an .npz, only of what `name` may be (_ARRAYS).
+    """Read the array `name` of an .npz, in the form that _ARRAYS allows.
 
-    numpy.load unpacks a thousandfold; an array of objects over
-    a file's bytes would hold pointers of its sender's choice. ValueError.
+    numpy.load would unpack a thousandfold, and an array of objects over a file's bytes would hold pointers
+    chosen by its sender. Raises ValueError.
     """
     member = archive.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
@@ -310,7 +313,7 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 
 
 def check_chain(layers: Sequence[LinearModel]) -> None:
-    """ParameterError unless there is a layer, and each gives what the next one takes."""
+    """Raises ParameterError unless there is a layer, and each layer's outputs match the next one's inputs."""
     if not layers:
         raise ParameterError("A network without layers is given: give one or more.")
     for place, (layer, following) in enumerate(pairwise(layers)):

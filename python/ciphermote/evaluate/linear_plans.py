@@ -7,7 +7,7 @@ of two at or above C, and slots s, t over all n/2,
 collects in slot s what class s mod B gets from features s .. s + B - 1; adding the rotations of y by B, 2B,
 ..., n/4 collects the rest, and every slot s ends with the score of class s mod B.
 
-Two things are done for precision. Products come first:
+Two choices serve precision. Products come first:
     rotate(x, i) * diagonal_i = rotate(x * rotate(diagonal_i, -i), i),
 and so by Horner's rule all B - 1 inner rotations are rotations of products, by one; one Galois key serves
 them all. And the rescale comes last: a rotation's key switch adds noise of fixed size, which a product's
@@ -16,7 +16,7 @@ scale makes negligible and a fresh ciphertext's does not (up to 0.007 on values 
 Many vectors fit one ciphertext, each in a block of `stride` slots (BFV: of either row): B empty slots, the
 features, zeros. The rotations stop at stride/2 then, and slot c of a block collects the block's first stride
 slots from c on, hence all of its features and none of the next block's, which begin B slots into it. Nothing
-is masked; what the other slots end with mixes blocks, and is for nobody. Exact integers (BFV modulo t) take
+is masked: the other slots end with mixtures of blocks, which are not used. Exact integers (BFV modulo t) use
 the same steps without scales.
 
 This module plans and computes in the clear; it sees neither keys nor ciphertexts.
@@ -43,13 +43,13 @@ from ciphermote.parameters.uncertainty import Uncertainty
 
 @dataclass(frozen=True, eq=False)
 class LinearPlan:
-    """How an engine scores a ciphertext with a model.
+    """A plan to score a ciphertext with a model.
 
-    period: slot s of the result holds the score of class s mod period; with blocks, only the first period
-    slots of a block do. score_bound: no score of features within their bound is
-    larger; max_score: scores up to here come out right. result_scale (1 for BFV) and result_primes: what the
-    result will have. stride: slots of a block. first_feature: the slot of a block that feature 0 is in.
-    noise: what scoring adds to the error that comes of the reading's; None for BFV.
+    period: slot s of the result holds the score of class s mod period; with blocks, only the first `period`
+    slots of a block do. score_bound: no score of features within their bound is larger; max_score: scores up
+    to here are right. result_scale (1 for BFV) and result_primes: those of the result. stride: slots of a
+    block. first_feature: the slot of feature 0 in a block. noise: the error that scoring adds to the
+    reading's own; None for BFV.
     """
 
     model: LinearModel
@@ -64,18 +64,19 @@ class LinearPlan:
     noise: Uncertainty | None = None
 
     def of(self, reading: Known) -> LinearPlan:
-        """The plan for readings of which this is known, so that the program says what its result holds."""
+        """Return the plan for readings about which this is known, so that the program states what its result
+        holds."""
         largest = None if reading.largest is None else self.score_bound
         known = reading.weighted(self.model.weights, largest, self.noise)
         return replace(self, program=replace(self.program, result=known))
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:
-        """The rotations the owner makes Galois keys for."""
+        """The rotations that need Galois keys."""
         return self.program.rotation_steps
 
     def scores(self, slots: ArrayLike) -> NDArray[np.float64]:
-        """The scores in a decrypted result: float [slots] -> float64 [classes]."""
+        """Extract the scores from a decrypted result: float [slots] -> float64 [classes]."""
         values = real_numbers(slots, "Slots")
         if values.ndim != 1 or len(values) < self.model.classes:
             raise ParameterError(
@@ -86,7 +87,7 @@ class LinearPlan:
 
 @dataclass(frozen=True)
 class _Levels:
-    """The choice of scales: primes kept before the products, weights' scale, whether a rescale follows."""
+    """A choice of scales: the primes left before the products, the weights' scale, and whether to rescale."""
 
     primes: int
     weight_scale: float
@@ -96,22 +97,22 @@ class _Levels:
 _EXTRA_BITS, _DROWNING_BITS = 10, 6
 _FEWEST_WEIGHT_BITS = 12
 _BEYOND_ALL = 2.0**600
-"""No modulus has room for such a score, and floats have for what is computed of it."""
+"""No modulus has room for a score this large, while floats still have room to compute with it."""
 
 
 def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> _Levels:
-    """The fewest primes and the weights' scale with which scores up to score_bound fit.
+    """Choose the fewest primes and the weights' scale with which scores up to score_bound fit.
 
-    A product has scale * weight_scale and its slots must stay below a quarter of the modulus, as devices
-    ask that decrypt them. With a rescale, the
-    weights' scale is the dropped prime, which brings the result back to the data's scale exactly, times up to
-    2^10: the rescale's own rounding (about n/4 units a slot; fresh noise is 2.3 sqrt(n)) then drowns in the
-    data's noise, and so does the weights' rounding. Fewer primes make rotations cheaper, so no more are kept
-    than that takes. Where a rescale leaves no room (two primes), none is made: the product's scale takes what
-    the modulus offers, and 12 bits of weights is the least that is worth having.
+    A product has scale * weight_scale, and its slots must stay below a quarter of the modulus, as devices
+    that decrypt them require. With a rescale, the weights' scale is the dropped prime, which brings the
+    result back to the data's scale exactly, times up to 2^10: the rescale's own rounding (about n/4 units a
+    slot; fresh noise is 2.3 sqrt(n)) then drowns in the data's noise, and so does the weights' rounding.
+    Fewer primes make rotations cheaper, so no more are used than needed.
 
-    A bit is left over where the rounding drowns without it, so that noise on the largest score does not reach
-    the quarter, and scores somewhat past their bound are right still, or are refused.
+    If a rescale leaves no room (two primes), there is none: the product's scale takes the room of the
+    modulus, and weights have at least 12 bits. A bit of room is left if the rounding still drowns without it,
+    so that noise on the largest score does not reach the quarter, and scores slightly beyond their bound are
+    still right, or are refused.
     """
     best: _Levels | None = None
     for kept in range(2, primes + 1):
@@ -136,7 +137,7 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
 
 
 def _bits_of_room(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> int:
-    """How many times scores at this scale may be doubled and stay below a quarter of the first primes."""
+    """Return how often scores at this scale can be doubled and stay below a quarter of the first primes."""
     return math.floor(math.log2(parms.moduli[primes] / (4 * scale * score_bound)))
 
 
@@ -149,10 +150,10 @@ def plan_weighted_sum(
     primes: int | None = None,
     scheme: Scheme = CKKS,
 ) -> list[Program | None]:
-    """For each weight a program, None for 0: an engine adds up what they make of ciphertexts of parms, this
-    scale and count of primes.
+    """Make a program for each weight, None for 0: an engine adds up their results for ciphertexts of parms at
+    this scale and count of primes.
 
-    bound: every |value| is at most this. scheme: CKKS, or BFV(t) with a t that batches and integer weights.
+    bound: the largest |value|. scheme: CKKS, or BFV(t) with a t that batches and integer weights. Raises
     ParameterError if something does not fit.
     """
     w = real_numbers(weights)
@@ -180,8 +181,8 @@ def plan_weighted_sum(
 
 
 def rotation_steps(model: LinearModel, parms: ParameterSet) -> tuple[int, ...]:
-    """The rotations that scoring single readings with the model takes, in either scheme. ParameterError as
-    plan_linear."""
+    """Return the rotations needed to score single readings with the model, in either scheme. Raises
+    ParameterError like plan_linear."""
     _check_rotations(parms)
     return _program(model, _layout(model, parms, None), 1, 1.0, [], []).rotation_steps
 
@@ -196,13 +197,12 @@ def plan_linear(
     stride: int | None = None,
     centred: bool = True,
 ) -> LinearPlan:
-    """Plan the scoring of ciphertexts of parms that have this scale and count of primes (None: fresh ones).
+    """Plan the scoring of ciphertexts of parms at this scale and count of primes (None: fresh ones).
 
-    feature_bound: every |feature| is at most this; scores that pass plan.max_score come out wrong, and this
-    keeps them away from it. stride: many vectors in a ciphertext, in blocks of so many slots; None: one.
-    centred: how the engine takes digits of key switching (noise.switching_noise).
-    ParameterError if the set has no key switching, the model no room in its slots, or the scores none in its
-    modulus.
+    feature_bound: the largest |feature|, which keeps scores below plan.max_score; larger ones would be wrong.
+    stride: many vectors in a ciphertext, in blocks of `stride` slots; None: one. centred: whether the engine
+    centres digits of key switching (noise.switching_noise). Raises ParameterError if the set has no key
+    switching, the model no room in its slots, or the scores none in its modulus.
     """
     available = len(parms.data_primes)
     primes = available if primes is None else primes
@@ -249,8 +249,8 @@ def _scoring_noise(
     *,
     centred: bool,
 ) -> Uncertainty:
-    """What the steps of a program add to a score: each rotation its key switch, of which all but the last are
-    added up over slots, stride - 1 in the end; and rounding."""
+    """Return the error that the steps of a program add to a score: a key switch for each rotation, of which
+    all but the last are added up over slots, stride - 1 in the end; and rounding."""
     product_scale = scale * levels.weight_scale
     switching = Uncertainty.switching(parms, levels.primes, product_scale, centred=centred)
     (variance,), (spread,) = switching.variance, switching.spread
@@ -277,10 +277,10 @@ def plan_exact(
 ) -> LinearPlan:
     """Plan the scoring of fresh, batched BFV ciphertexts modulo plain_modulus, t; both rows hold blocks.
 
-    Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave
-    +-(t - 1) / 2: this is checked, so results are exact. result_primes: what is left of the primes in the
-    end; they hold the noise of a switch (noise.holds_integers), and few make the result small; None: the
-    fewest that do. ParameterError if something does not fit.
+    Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave +-(t
+    - 1) / 2: this is checked, so results are exact. result_primes: the primes left in the end, which must
+    hold the noise of a switch (noise.holds_integers); fewer make the result smaller; None for the fewest.
+    Raises ParameterError if something does not fit.
     """
     _check_rotations(parms)
     check_feature_bound(feature_bound)
@@ -345,7 +345,7 @@ def _check_rotations(parms: ParameterSet) -> None:
 
 
 def check_feature_bound(feature_bound: float | None) -> float:
-    """The bound. ParameterError unless it is a positive number."""
+    """Return the bound. Raises ParameterError unless it is a positive number."""
     if feature_bound is None:
         raise ParameterError(
             "Weights need a bound: give the largest |value| that any reading may hold (--feature-bound; in "
@@ -366,7 +366,7 @@ def check_feature_bound(feature_bound: float | None) -> float:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where features and scores are: see the module's text."""
+    """The places of features and scores, as the module's text describes."""
 
     slots: int
     period: int

@@ -29,7 +29,7 @@ from ciphermote.parameters.native import context_of
 
 
 class NativeEngine(KeyedEngine):
-    """The evaluator, with a thread for each worker; keys are shared."""
+    """Ciphermote's own evaluator, with a thread for each worker; the threads share the keys."""
 
     keys: native.EvaluationKeys
 
@@ -64,8 +64,8 @@ class NativeEngine(KeyedEngine):
     def mean(
         self, ciphertexts: Iterable[Bytes | Ciphertext], *, bound: float | None = None, distinct: bool = False
     ) -> Ciphertext:
-        """As sum, divided by how many there are: the sum, at a scale as many times as large. EngineError for
-        BFV, and for a scale that the modulus has no room for."""
+        """Average ciphertexts, as sum adds them: the scale of the sum is multiplied by their number. Raises
+        EngineError for BFV, and for a scale that the modulus has no room for."""
         self._check_open()
         return add_up(ciphertexts, self.load, mean=True, bound=bound, distinct=distinct)
 
@@ -114,7 +114,7 @@ class NativeEngine(KeyedEngine):
         return Ciphertext(self.parms, self.scheme, given.key_id, result, known, model_id=program.model_id)
 
     def _run(self, program: Program, given: native.Ciphertext) -> native.Ciphertext | None:
-        """A register of None is zero in the clear: a product with a zero plaintext."""
+        """Run a program. A register of None is zero in the clear: a product with a zero plaintext."""
         registers: dict[int, native.Ciphertext | None] = {0: given}
         target = 0
         for step in program.steps:
@@ -158,7 +158,7 @@ class NativeEngine(KeyedEngine):
                 raise EngineError(f"The program has an unknown operation {operation!r}: plan it anew.")
 
     def _encoded(self, program: Program, number: int, scale: float, primes: int) -> native.Plaintext:
-        """Kept for the next ciphertext, as long as the program stays."""
+        """Encode a constant, and cache it for the next ciphertext of the same program."""
         digest, kept = self._encoded_last
         if program.digest != digest:
             kept = {}

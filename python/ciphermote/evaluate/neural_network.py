@@ -2,8 +2,8 @@
 """Small neural networks, linear layers with ReLU between them, in floats and in integers modulo t.
 
 A client-aided inference (client_aided.py) computes them layer by layer: the linear parts under encryption,
-what lies between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so
-that what a layer can reach has a bound that holds for every input. This module computes in the clear.
+the rest on the device. Between two layers values are clipped to 0 and a cap, so that the outputs of a layer
+have a bound that holds for every input. This module computes in the clear.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ciphermote.base.errors import ParameterError
 from ciphermote.evaluate.linear_model import LinearModel, check_chain, real_numbers
 
 SHIFT = 16
-"""Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""
+"""Integers are scaled down by a multiplier of at most 2^SHIFT and a shift by SHIFT bits."""
 
 MAX_LIMIT = (1 << 15) - 1
-"""Devices have values between layers as int16."""
+"""Devices hold the values between layers as int16."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Layers in floats. Inputs are cut off at +-cap, what goes from layer to layer at 0 and cap."""
+    """Layers in floats. Inputs are clipped to +-cap, and the values between layers to 0 and cap."""
 
     layers: tuple[LinearModel, ...]
     cap: float
@@ -38,12 +38,12 @@ class Network:
             )
 
     def inputs(self, x: ArrayLike) -> NDArray[np.float32]:
-        """What a device is given: float32 [..., features], cut off."""
+        """Clip a device's inputs: float32 [..., features]."""
         values = real_numbers(x, "Inputs").astype(np.float32)
         return np.clip(values, np.float32(-self.cap), np.float32(self.cap))
 
     def hidden(self, x: ArrayLike) -> list[NDArray[np.float64]]:
-        """What each layer but the last passes on, float64 [..., classes]."""
+        """Return the outputs of each layer but the last, float64 [..., classes]."""
         values: NDArray[np.float64] = self.inputs(x).astype(np.float64)
         passed = []
         for layer in self.layers[:-1]:
@@ -57,8 +57,8 @@ class Network:
         return self.layers[-1].scores(passed[-1] if passed else self.inputs(x))
 
     def scaled_to(self, x: ArrayLike, largest: float) -> Network:
-        """The same function of x, its hidden values scaled so that those of x reach `largest`: ReLU lets
-        positive factors pass. ParameterError if a layer passes nothing on."""
+        """Return the same function with hidden values scaled so that those of x reach `largest`, because ReLU
+        commutes with positive factors. Raises ParameterError if a layer's outputs are all zero."""
         layers = list(self.layers)
         values: NDArray[np.float64] = self.inputs(x).astype(np.float64)
         for place in range(len(layers) - 1):
@@ -77,8 +77,8 @@ class Network:
 class IntegerNetwork:
     """Layers in integers, exact modulo plain_modulus.
 
-    Inputs are round(x * input_scale), cut off at +-limit. What goes from layer i to the next is
-    min(limit, (max(0, z) * multipliers[i] + 2^(SHIFT - 1)) >> SHIFT).
+    Inputs are round(x * input_scale), clipped to +-limit. The values from layer i to the next are min(limit,
+    (max(0, z) * multipliers[i] + 2^(SHIFT - 1)) >> SHIFT).
     """
 
     layers: tuple[LinearModel, ...]
@@ -98,7 +98,7 @@ class IntegerNetwork:
         _check_integers(self.plain_modulus, self.limit)
 
     def inputs(self, x: ArrayLike) -> NDArray[np.int16]:
-        """What a device is given: int16 [..., features]."""
+        """Quantize and clip a device's inputs: int16 [..., features]."""
         values = real_numbers(x, "Inputs")
         if not np.isfinite(values).all():
             raise ParameterError("An input is NaN or infinite: check where it comes from.")
@@ -129,11 +129,11 @@ def _exact(layer: LinearModel, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def quantise(network: Network, x: ArrayLike, *, plain_modulus: int, limit: int) -> IntegerNetwork:
-    """The network in integers whose sums stay within +-(plain_modulus - 1) / 2, whatever the inputs are.
+    """Quantize the network to integers whose sums stay within +-(plain_modulus - 1) / 2 for all inputs.
 
-    x: inputs to calibrate with, float [count, features]. Each layer takes the largest scale of weights whose
-    bound, limit * sum |w| + |b|, still fits. ParameterError if a layer then has no weights left, or x
-    shows no range.
+    x: inputs for calibration, float [count, features]. Each layer takes the largest scale of weights whose
+    bound, limit * sum |w| + |b|, still fits. Raises ParameterError if a layer then has only zero weights, or
+    the values for x have no range.
     """
     _check_integers(plain_modulus, limit)
     room = (plain_modulus - 1) // 2
@@ -167,8 +167,8 @@ def _rounded(layer: LinearModel, weight_scale: float, scale: float) -> LinearMod
 
 
 def _largest_scale(layer: LinearModel, scale: float, limit: int, room: int) -> float:
-    """The largest scale of weights, a hundredth below what fits without rounding, and less until it fits with
-    it."""
+    """Return the largest scale of weights: one hundredth below the one that fits without rounding, and less
+    until it fits with it."""
     factor = np.abs(layer.weights).sum(axis=1) * limit + np.abs(layer.bias) * scale
     weight_scale = room / float(factor.max())
     while _rounded(layer, weight_scale, scale).score_bound(limit) > room:

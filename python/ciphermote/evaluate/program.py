@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to compute on a ciphertext, as data: a short straight-line program over registers.
+"""A computation on a ciphertext as data: a short straight-line program over registers.
 
 A plan (linear_plans.py) writes it, an engine runs it; neither needs to know the other. Register 0 holds the
 input. A program has no branches and never holds a key.
@@ -43,18 +43,20 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A vector in the clear, float64 [at most slots], the rest zeros, and its scale in multiply_plain."""
+    """A vector in the clear, float64 with at most as many numbers as slots (the rest are zeros), and its
+    scale in multiply_plain."""
 
     values: NDArray[np.float64]
     scale: float = 1.0
 
     @cached_property
     def largest(self) -> float:
-        """The largest magnitude."""
+        """The vector's largest magnitude."""
         return float(np.abs(self.values).max(initial=0.0))
 
     def multiplied(self, known: Known, parameters: ParameterSet) -> Known:
-        """What is known of a ciphertext's product with it, which includes the rounding at its scale."""
+        """Return what is known of a ciphertext's product with this constant, including the rounding at its
+        scale."""
         first = float(self.values[0]) if self.values.size else 0.0
         if self.values.size >= parameters.slots and (self.values == first).all():
             return known.times_rounded(first, self.scale)
@@ -68,9 +70,9 @@ class Constant:
 class Program:
     """Steps in order; the result is the last step's target.
 
-    model_id: of the model whose scores that is (LinearModel.id), or None. result: what the planner knows of
-    the values in the result, and in all that is computed on the way; None: an engine follows the steps, which
-    bounds sums of rotations more coarsely.
+    model_id: ID of the model whose scores the result is (LinearModel.id), or None. result: what the planner
+    knows about the values in the result and in every intermediate one; None: an engine follows the steps,
+    which bounds sums of rotations more coarsely.
     """
 
     steps: tuple[Step, ...]
@@ -80,12 +82,12 @@ class Program:
 
     @cached_property
     def rotation_steps(self) -> tuple[int, ...]:
-        """The rotations it needs a Galois key for, ascending."""
+        """The rotations that need a Galois key, ascending."""
         return tuple(sorted({step.argument for step in self.steps if step.operation == "rotate"}))
 
     @cached_property
     def digest(self) -> str:
-        """Names the program: equal programs have equal digests."""
+        """A digest that is equal for equal programs."""
         rows = [(s.operation, s.target, s.source, s.argument) for s in self.steps]
         digest = hashlib.blake2b(json.dumps(rows).encode(), digest_size=16)
         for constant in self.constants:
@@ -102,9 +104,9 @@ class Program:
         *,
         centred: bool = True,
     ) -> Known:
-        """What is known of the result of a ciphertext of which `given` is known, with so many primes at this
-        scale. centred: how digits of key switching are taken (noise.switching_noise). ValueRangeError if a
-        step may outgrow the modulus."""
+        """Return what is known of the result, for a ciphertext about which `given` is known, with this number
+        of primes and this scale. centred: whether digits of key switching are centred
+        (noise.switching_noise). Raises ValueRangeError if a step may exceed the modulus."""
         if self.result is not None:
             return self.result
         registers = {0: _Register(given, primes, scale)}
@@ -127,7 +129,7 @@ class Program:
         *,
         centred: bool,
     ) -> _Register:
-        """An error is followed too where there is one, which BFV's integers have not."""
+        """Follow one step. Errors are followed too, which BFV's integers do not have."""
         known = source.known
         match step.operation:
             case "multiply_plain":
@@ -165,7 +167,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Register:
-    """What is known of a register as a program is followed."""
+    """Knowledge about a register while a program is followed."""
 
     known: Known
     primes: int
@@ -173,7 +175,7 @@ class _Register:
 
 
 def _switched(known: Known, parameters: ParameterSet, primes: int, scale: float, *, centred: bool) -> Known:
-    """After a key switch, if the set has any."""
+    """Add the error of a key switch, if the set has a key prime."""
     if known.error is None or not parameters.special_primes:
         return known
     return known.plus_noise(Uncertainty.switching(parameters, primes, scale, centred=centred))

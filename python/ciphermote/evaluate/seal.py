@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SEAL engine: Microsoft SEAL, by way of TenSEAL's sealapi, in processes of its own (seal_worker.py).
+"""The SEAL engine: Microsoft SEAL, through TenSEAL's sealapi, in separate processes (seal_worker.py).
 
-sealapi holds Python's global lock, and is C++ that reads what strangers sent, so each worker is a process,
-confined as far as the system can. Bytes from outside are checked field by field before a worker sees them,
-and so is all that a worker says; results come back as version 3.6, which SEAL 3.6 to 4.x load. No
-secret key ever goes to a worker.
+sealapi holds Python's global lock, and is C++ that reads untrusted bytes, so each worker is a process,
+confined as far as the system allows. Untrusted bytes are checked field by field before a worker sees them,
+and so are a worker's replies. Results have version 3.6, which SEAL 3.6 to 4.x load. No secret key ever goes
+to a worker.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ _ADD_BATCH = 16
 _MOST_REPLY_HEAD = 1 << 16
 _MOST_REPLY_SENTENCE = 1000
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TZ")
-"""What a worker gets of the environment, where others keep passwords."""
+"""The environment variables that a worker gets; others may hold passwords."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""A worker has one thread, for Landlock confines threads, not processes."""
+"""A worker has one thread, because Landlock confines threads, not processes."""
 
 
 class _Worker:
-    """One worker process and the pipes to it. One thread at a time may use it.
+    """One worker process and its pipes, which one thread at a time may use.
 
-    most_bytes: no reply carries more. confined: what the process says it can no longer reach.
+    most_bytes: the most bytes in a reply. confined: what the process reports that it can no longer reach.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -89,7 +89,8 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, request: str, blobs: Sequence[Bytes] = (), **fields: Any) -> list[bytes]:
-        """Send a request and wait for its reply. EngineError with the worker's sentence, or if it is dead."""
+        """Send a request and wait for its reply. Raises EngineError with the worker's sentence, or if it is
+        dead."""
         if self._process.stdin is None or self._process.stdin.closed:
             raise EngineError("The SEAL engine is closed: open a new one.")
         try:
@@ -103,7 +104,8 @@ class _Worker:
         return found
 
     def _reply(self) -> tuple[dict[str, Any], list[bytes]]:
-        """The one place where bytes come from the worker, which strangers' bytes may have taken over."""
+        """Read a reply. This is the only place where bytes come from the worker, which hostile bytes may have
+        taken over."""
         assert self._process.stdout is not None
         try:
             reply = read_message(self._process.stdout, _MOST_REPLY_HEAD, self._most_bytes)
@@ -121,7 +123,7 @@ class _Worker:
         )
 
     def _send(self, fields: dict[str, Any], blobs: list[bytes]) -> None:
-        """The one place where bytes leave for the worker."""
+        """Send a request. This is the only place where bytes leave for the worker."""
         assert self._process.stdin is not None
         try:
             write_message(self._process.stdin, fields, blobs)
@@ -157,7 +159,7 @@ class _Worker:
         return results[0]
 
     def close(self) -> None:
-        """End the process, gently and then by force."""
+        """End the process, by force if it does not end by itself."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             with suppress(OSError):  # A dead process cannot take what was left to send.
                 self._process.stdin.close()
@@ -215,7 +217,8 @@ class SealEngine(KeyedEngine):
 
     @property
     def confined(self) -> frozenset[str]:
-        """What no worker can reach any more, of files, truncation, tcp and processes (worker.confine)."""
+        """Resources that no worker can reach any longer: files, truncation, tcp and processes
+        (worker.confine)."""
         return frozenset.intersection(*(worker.confined for worker in self._workers))
 
     def _run(self, task: Callable[[_Worker], _T]) -> _T:
@@ -230,7 +233,7 @@ class SealEngine(KeyedEngine):
             self._idle.put(worker)
 
     def _result(self, data: bytes) -> native.Ciphertext:
-        """What a worker computed, checked."""
+        """Check and return what a worker computed."""
         return Ciphertext.from_seal(data, self.parms, self.scheme).hosted
 
     def _evaluated(self, program: Program, given: Ciphertext) -> Ciphertext:
@@ -307,7 +310,7 @@ class SealEngine(KeyedEngine):
 
 
 def _bytes_for_seal(ciphertext: Ciphertext) -> bytes:
-    """Without a label, which a worker would not read."""
+    """Return the ciphertext's bytes without a label, which a worker would not read."""
     return write_ciphertext(replace(ciphertext.as_seal(), key_id=None))
 
 
@@ -319,6 +322,6 @@ def _outcome(future: Future[Ciphertext]) -> Ciphertext | Error:
 
 
 def _forget_total(worker: _Worker) -> None:
-    """Leave no half-made sum behind; a worker that is dead has none."""
+    """Discard an unfinished sum; a dead worker has none."""
     with suppress(EngineError):
         worker.ask("total")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SEAL engine's process: TenSEAL's sealapi behind a pipe.
 
-It runs as a script of its own and imports nothing of ciphermote. It is given parameters, evaluation keys,
-programs and ciphertexts, all checked by its parent, and never a secret key. So that bytes which take over
-SEAL find no more than that, it gives up, before the first request, what Linux lets it give up (confine), and
-tells its parent what that was. docs/security.md says what it is worth.
+It runs as a script of its own and imports nothing of ciphermote. It gets parameters, evaluation keys,
+programs and ciphertexts, all checked by its parent, and never a secret key. So that bytes that take over SEAL
+can reach no more than that, it drops, before the first request, all privileges that Linux lets it drop
+(confine), and reports them to its parent. docs/security.md explains what that protects from.
 
 A message is a little-endian u32, that many bytes of JSON, and the byte strings whose lengths the JSON lists
 under "blobs". Requests come on standard input, one reply follows each on standard output; the end of input
@@ -37,9 +37,9 @@ def write_message(stream: IO[bytes], fields: dict[str, Any], blobs: list[bytes])
 def read_message(
     stream: IO[bytes], most_head: int = 1 << 32, most_blobs: int = 1 << 63
 ) -> tuple[dict[str, Any], list[bytes]] | None:
-    """The next message, or None at the end of input (in the middle of a message too).
+    """Read the next message; None at the end of input, even in the middle of a message.
 
-    ValueError if it is none, or has more bytes than most_head and most_blobs; those are not read.
+    Raises ValueError for anything else, and for more bytes than most_head and most_blobs, which are not read.
     """
     prefix = stream.read(4)
     if len(prefix) < 4:
@@ -70,7 +70,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every architecture
 _LANDLOCK_VERSION = 1  # a flag: ask for the version
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
-"""Landlock's version -> how many rights on files it knows, from bit 0 on."""
+"""Maps Landlock's version to its number of rights on files, which are bits from 0 on."""
 _NET_VERSION, _NET_RIGHTS = 4, 0b11  # bind and connect, TCP
 _SCOPE_VERSION, _SCOPES = 6, 0b11  # abstract Unix sockets, signals
 
@@ -78,17 +78,18 @@ FILES, TRUNCATION, TCP, PROCESSES = "files", "truncation", "tcp", "processes"
 
 
 class _Ruleset(ctypes.Structure):
-    """struct landlock_ruleset_attr: what is denied unless a rule allows it, and there is none."""
+    """struct landlock_ruleset_attr: the rights that are denied unless a rule allows them; there are no
+    rules."""
 
     _fields_ = (("files", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
 
 def confine() -> list[str]:
-    """Give up, for good, what SEAL needs not; what was given up.
+    """Drop, permanently, the privileges that SEAL does not need, and return them.
 
-    FILES: to open, make, list, remove or execute any, of whatever name. TRUNCATION: of files, by name. TCP:
-    to connect or listen. PROCESSES: to signal or trace any other, or reach its abstract sockets. Landlock
-    holds for the thread that asks, so a process with other threads is not confined, and says so.
+    FILES: to open, make, list, remove or execute any file. TRUNCATION: to truncate files by name. TCP: to
+    connect or listen. PROCESSES: to signal or trace other processes, or to reach their abstract sockets.
+    Landlock applies to the calling thread, so a process with other threads is not confined, and reports that.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # ciphertexts stay out of core dumps
     system = ctypes.CDLL(None, use_errno=True)
@@ -217,8 +218,8 @@ class Worker:
     def encode(
         self, position: int, argument: int, ciphertext: Any, scale: float | None, sign: int = 1
     ) -> Any:
-        """The constant times sign at the ciphertext's level, kept for the next one; scale None: the
-        ciphertext's own."""
+        """Encode the constant times sign at the ciphertext's level, and cache it for the next one; scale
+        None: the ciphertext's own."""
         values, own_scale = self.constants[argument]
         wanted = (tuple(ciphertext.parms_id()), ciphertext.scale if scale is None else own_scale)
         kept = self.encoded.get(position)
@@ -248,9 +249,9 @@ class Worker:
         return result
 
     def common_sign(self, argument: int) -> int:
-        """-1 for integers that are negative and all alike, which are one coefficient. SEAL centres the
-        coefficients of a factor if there are several; one it takes as it lies below t, so that a weight of
-        -1 would multiply the noise by t - 1."""
+        """Return -1 for equal negative integers, which encode to one coefficient, and else 1. SEAL centres
+        the coefficients of a factor only if there are several, so a weight of -1, which is t - 1 modulo t,
+        would multiply the noise by t - 1."""
         values, _ = self.constants[argument]
         lowest = min(values, default=0)
         return -1 if self.plain_modulus and lowest < 0 and lowest == max(values) else 1
@@ -305,7 +306,7 @@ class Worker:
         return []
 
     def take_total(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
-        """The running sum, or nothing if nothing was added; it starts again from zero in any case."""
+        """Return the running sum, or None if nothing was added, and reset it."""
         total, self.total = self.total, None
         return [] if total is None else [self.save(total)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of many ciphertexts: each is read, checked and added as it comes, so that memory does not grow with
+"""Sums of many ciphertexts: each is read, checked and added as it arrives, so that memory does not grow with
 their number. No key is needed.
 """
 
@@ -23,16 +23,17 @@ Read = Callable[[Bytes | Ciphertext], Ciphertext]
 
 
 def summand_name(place: int) -> str:
-    """What errors call a ciphertext that has no name of its own."""
+    """Name an unnamed ciphertext in errors."""
     return f"Ciphertext {place + 1} of the sum"
 
 
 class Summands:
-    """Reads the ciphertexts of a sum and checks that they go together, and that their sum has room.
+    """Reads the ciphertexts of a sum, and checks that they can be added and that the modulus has room for
+    their sum.
 
-    read: makes a Ciphertext of each. names: of the ciphertexts, such as their files', for errors. bound: the
-    largest |value| of any of them, which the caller vouches for; None: as each declares. distinct: the caller
-    vouches that no encryption is in two of them (KnownSum).
+    read: turns each into a Ciphertext. names: the ciphertexts' names in errors, such as their files'. bound:
+    the largest |value| of any of them, for which the caller vouches; None for the bound that each declares.
+    distinct: the caller vouches that no encryption is in two of them (KnownSum).
     """
 
     def __init__(
@@ -44,8 +45,8 @@ class Summands:
         self._limit = 0.0
 
     def next(self, data: Bytes | Ciphertext) -> Ciphertext:
-        """The next one. The errors of read; MismatchError, EngineError; ValueRangeError once the sum may
-        outgrow the modulus."""
+        """Read and check the next ciphertext. Raises the errors of read, MismatchError, EngineError, or
+        ValueRangeError once the sum may exceed the modulus."""
         place = self._known.count
         try:
             found = self._read(data)
@@ -66,8 +67,8 @@ class Summands:
         return found
 
     def result(self, content: native.Ciphertext) -> Ciphertext:
-        """The sum, of which content is what the back-end computed. ValueRangeError if noise leaves nothing of
-        it."""
+        """Return the sum, whose content the back-end computed. Raises ValueRangeError if noise leaves no
+        digit of it."""
         first, known = self._first, self._known.known
         if first is None:
             raise EngineError(NONE_GIVEN)
@@ -84,7 +85,7 @@ def add_up(
     bound: float | None = None,
     distinct: bool = False,
 ) -> Ciphertext:
-    """The sum or the mean of one or more ciphertexts, by our own evaluator. The other arguments and the
+    """Add up or average one or more ciphertexts with Ciphermote's own evaluator. The other arguments and the
     errors are those of Summands."""
     summands = Summands(read, names, bound=bound, distinct=distinct)
     total: native.Sum | None = None

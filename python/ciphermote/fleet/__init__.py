@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner's side of a gateway, and a device of its fleets in Python. It takes the extra `owner`, and no
-server's packages.
+"""The owner's side of a gateway, and a device of its fleets in Python. It needs the extra `owner`, and no
+packages of a server.
 
     attach          define a fleet at a gateway, and remember it beside the keys
     Attachment      what attach remembered
@@ -11,7 +11,7 @@ server's packages.
     read, decrypt   those files, and what they hold, on the owner's machine
     FleetDevice     a device, for computers that measure: it loses nothing
 
-Nothing that decrypts goes to a gateway, and no device's secret.
+Neither a key that decrypts nor a device's secret goes to a gateway.
 """
 
 from ciphermote.fleet.attachments import Attachment, attach, attached

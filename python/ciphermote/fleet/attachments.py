@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an owner keeps what belongs to her keys' fleets: the directory KEYS.fleets, beside the keys.
+"""The directory KEYS.fleets, beside the keys, with an owner's files about the keys' fleets.
 
     KEYS.fleets/FLEET/attachment.json   gateway, authority, token and definition: secret, for the token
     KEYS.fleets/FLEET/devices/7.json    a device's enrolment: its epoch and key, and whether it is complete
     KEYS.fleets/FLEET/models/ID.json    models whose scores were asked for
 
-All of it is for the owner alone (mode 0600). No key that decrypts is here but while a device is being
-enrolled (enrolling.py).
+Only the owner may read them (mode 0600). They hold a key that decrypts only while a device is being enrolled
+(enrolling.py).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Keys = KeyStore | CompactKeys
 
 
 def load_keys(path: Path) -> Keys:
-    """A directory of keys, or a compact keys file. KeyFileError if it is neither."""
+    """Load a directory of keys or a compact keys file. Raises KeyFileError if the path is neither."""
     if path.is_dir():
         return KeyStore.open(path)
     if not path.exists():
@@ -55,7 +55,7 @@ def load_keys(path: Path) -> Keys:
 @dataclass(frozen=True)
 class Attachment:
     """A fleet that keys are attached to. keys: their path. gateway: its URL; ca: PEM text, or None.
-    definition: the fleet's, as the gateway keeps it."""
+    definition: the fleet's, as the gateway stores it."""
 
     keys: Path
     fleet: str
@@ -66,8 +66,8 @@ class Attachment:
 
     @classmethod
     def load(cls, keys: str | Path, fleet: str | None = None) -> Attachment:
-        """The attachment of keys to a fleet; None: to the only one. KeyFileError if there is none, or if
-        there are several to choose from."""
+        """Load the attachment of keys to a fleet; None for the only one. Raises KeyFileError if there is
+        none, or several for None."""
         keys = Path(keys)
         names = attached(keys)
         if fleet is None:
@@ -93,7 +93,7 @@ class Attachment:
         return found
 
     def save(self) -> None:
-        """For the owner alone. KeyFileError if it cannot be written."""
+        """Save the attachment, which only the owner may read. Raises KeyFileError if it cannot be written."""
         fields = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -121,7 +121,7 @@ class Attachment:
         return Scheme(int(self.definition.get("plain_modulus", 0)))
 
     def load_keys(self) -> Keys:
-        """KeyFileError; MismatchError if they are no longer those of the fleet."""
+        """Load the fleet's keys. Raises KeyFileError, or MismatchError if they are no longer the fleet's."""
         found = load_keys(self.keys)
         if f"{found.key_id:016x}" != self.definition["key_id"]:
             raise MismatchError(
@@ -134,7 +134,7 @@ class Attachment:
         return GatewayClient(self.gateway, self.token, ca=self.ca)
 
     def keep_model(self, model: LinearModel) -> None:
-        """So that its scores can be shown under its classes."""
+        """Store a model, so that its scores can be shown under its classes."""
         with about_writing(self.folder):
             make_folder(self.folder / "models")
             write_atomically(
@@ -142,13 +142,14 @@ class Attachment:
             )
 
     def model(self, identifier: int) -> LinearModel | None:
-        """One that was kept."""
+        """Load a stored model."""
         path = self.folder / "models" / f"{identifier:016x}.json"
         return LinearModel.load(path) if path.exists() else None
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Processes that change the fleet's files take turns. KeyFileError if it does not come."""
+        """Let processes that change the fleet's files take turns. Raises KeyFileError after waiting too
+        long."""
         try:
             with lock(self.folder / ".lock", _TURN_SECONDS):
                 yield
@@ -160,7 +161,7 @@ class Attachment:
 
 
 def attached(keys: str | Path) -> list[str]:
-    """The names of the fleets that keys are attached to."""
+    """Return the names of the fleets that keys are attached to."""
     return sorted(path.parent.name for path in _folder(Path(keys)).glob(f"*/{ATTACHMENT_FILE}"))
 
 
@@ -178,14 +179,13 @@ def attach(
     windows_per_hour: int | None = None,
     moved: bool = False,
 ) -> Attachment:
-    """Define a fleet at a gateway, give it the public evaluation keys that there are, and remember it.
+    """Define a fleet at a gateway, send it the public evaluation keys, and remember it.
 
-    keys: a directory of keys, or a compact keys file, which takes positions, the runs (first, number) that a
-    window holds. log2_scale: of CKKS; None: what suits the readings that the keys declare. plain_modulus: of
-    BFV. own_keys: each device gets a secret key of its own. moved: the fleet was attached before, to the same
-    gateway at another address. Again with the same arguments, it sends the keys that were made since. Nothing
-    secret is sent.
-    ParameterError, KeyFileError, GatewayError.
+    keys: a directory of keys, or a compact keys file, which needs positions, the runs (first, number) that a
+    window holds. log2_scale: CKKS's scale; None for the one that suits the readings that the keys declare.
+    plain_modulus: BFV's t. own_keys: each device gets its own secret key. moved: the fleet was attached
+    before, and its gateway has a new address. A repeated call with the same arguments sends keys made since
+    the last one. Nothing secret is sent. Raises ParameterError, KeyFileError or GatewayError.
     """
     keys = Path(keys)
     found = load_keys(keys)
@@ -242,7 +242,8 @@ def _folder(keys: Path) -> Path:
 
 
 def make_folder(path: Path) -> None:
-    """With those above it, for the owner alone, and on the disk when this returns. OSError."""
+    """Make a folder and its parents, which only the owner may read; they are on the disk on return. Raises
+    OSError."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -254,13 +255,13 @@ def json_bytes(fields: object) -> bytes:
 
 
 def read_json(path: Path, most: int = _MOST_BYTES) -> Any:
-    """ValueError if it is no JSON; OSError."""
+    """Read a JSON file. Raises ValueError if it is not JSON, or OSError."""
     return json_text.parse(read_bounded(path, most))
 
 
 @contextlib.contextmanager
 def about_writing(path: Path) -> Iterator[None]:
-    """What the system refuses within the block, as a KeyFileError."""
+    """Turn an OSError of the block into a KeyFileError."""
     try:
         yield
     except OSError as error:

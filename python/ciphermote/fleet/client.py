@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gateway's HTTP API, from the side of owners and devices.
+"""A client of a gateway's HTTP API for owners and devices.
 
-What goes over it is public or checks tags: nothing here takes a secret key. What the gateway refuses becomes
-a GatewayError with its own sentence.
+It sends only public data and keys that check tags, and never a secret key. Refusals become a GatewayError
+with the gateway's sentence.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _KEYS: dict[KeyKind, tuple[labels.Kind, seeded_keys.KeyKind]] = {
 
 @dataclass(frozen=True)
 class Computation:
-    """What a gateway is to compute over the windows of an interval.
+    """A computation over the windows of an interval.
 
     kind: sum; mean; variance (full frames, with relinearization keys; of the population); weighted-sum, with
     weights by device; linear, with a model's fields (json.loads(LinearModel.to_json())): the scores of each
-    window. devices: these alone. per_device: at most so many windows of each count. bound: how large a
-    |value| of a window can be, which weights on full frames and models take. leave_out_damaged: count the
-    others if windows are damaged in the gateway's store; otherwise the job fails, and names them.
+    window. devices: only these. per_device: the most windows that count of each device. bound: the largest
+    |value| of a window, required for weights on full frames and for models. leave_out_damaged: leave out
+    windows that are damaged in the gateway's store; otherwise the job fails, and names them.
     """
 
     kind: JobKind = "sum"
@@ -79,7 +79,7 @@ class Computation:
     leave_out_damaged: bool = False
 
     def fields(self) -> dict[str, Any]:
-        """As the API takes it."""
+        """Return the computation as the API's fields."""
         found = {
             "kind": self.kind,
             "per_device": self.per_device,
@@ -93,11 +93,11 @@ class Computation:
 
 
 class GatewayClient:
-    """A connection to a gateway, with the token of an owner (or, for deliver, a device's).
+    """A connection to a gateway, with the token of an owner or, for deliver, of a device.
 
-    url: https://HOST[:PORT]. ca: the PEM text of the authority that signed the gateway's certificate; None:
-    those that the system trusts. ParameterError for what is no such URL or authority. Every method raises
-    GatewayError for what the gateway refuses, and if it does not answer.
+    url: https://HOST[:PORT]. ca: the PEM text of the authority that signed the gateway's certificate; None
+    for those that the system trusts. Raises ParameterError for an invalid URL or authority. Every method
+    raises GatewayError if the gateway refuses, or does not answer.
     """
 
     def __init__(self, url: str, token: str, *, ca: str | None = None, seconds: float = _SECONDS) -> None:
@@ -127,11 +127,11 @@ class GatewayClient:
     # --- fleets ---------------------------------------------------------------------------------------------
 
     def tenant(self) -> str:
-        """The name of the tenant that the token is of."""
+        """The name of the token's tenant."""
         return self._ask("GET", routes.TENANT, TenantView).name
 
     def define_fleet(self, fleet: str, definition: Mapping[str, Any]) -> None:
-        """Define a fleet, once and for all; the same definition again changes nothing."""
+        """Define a fleet permanently; repeating the same definition changes nothing."""
         self._send("PUT", routes.FLEET.path(fleet=_name(fleet)), json=dict(definition))
 
     def fleets(self) -> list[FleetView]:
@@ -139,7 +139,7 @@ class GatewayClient:
         return list(self._pages(routes.FLEETS, FleetList, ""))
 
     def definition(self, fleet: str) -> dict[str, Any]:
-        """A fleet's, as the gateway keeps it, defaults filled in."""
+        """Return a fleet's definition as the gateway stores it, with defaults filled in."""
         for found in self.fleets():
             if found.name == fleet:
                 return found.definition.model_dump(mode="json")
@@ -149,7 +149,7 @@ class GatewayClient:
         return self._ask("GET", routes.FLEET.path(fleet=_name(fleet)), Progress)
 
     def watch(self, fleet: str) -> Iterator[Progress]:
-        """The same as it changes, about once a second, until the gateway stops."""
+        """Yield the progress about once a second, as it changes, until the gateway stops."""
         path = routes.WATCH.path(fleet=_name(fleet))
         self._opener.check()
         try:
@@ -167,12 +167,12 @@ class GatewayClient:
         return self._ask("GET", routes.RETENTION.path(fleet=_name(fleet)), Retention)
 
     def set_retention(self, fleet: str, days: int | None) -> None:
-        """Have windows and results deleted so many days after they came; None: keep them."""
+        """Set after how many days windows and results are deleted; None keeps them indefinitely."""
         self._send("PUT", routes.RETENTION.path(fleet=_name(fleet)), json={"retain_days": days})
 
     def put_keys(self, fleet: str, kind: KeyKind, data: bytes) -> None:
-        """Give public evaluation keys, in the bytes that keygen wrote. MismatchError for anything else: it
-        does not leave this machine."""
+        """Send public evaluation keys, in the bytes that keygen wrote. Raises MismatchError for anything
+        else, which then does not leave this machine."""
         check_public(data, kind)
         path = routes.KEYS.path(fleet=_name(fleet), kind=kind)
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
@@ -180,14 +180,14 @@ class GatewayClient:
     # --- devices --------------------------------------------------------------------------------------------
 
     def devices(self, fleet: str, after: int = -1) -> Iterator[DeviceView]:
-        """Devices with numbers above `after`."""
+        """Return the devices with numbers above `after`."""
         return self._pages(routes.DEVICES.path(fleet=_name(fleet)), DeviceList, after)
 
     def enroll(
         self, fleet: str, device: int, *, epoch: int, key_id: int, tag_keys: TagKeys, largest_value: float
     ) -> None:
-        """Enroll a device in an epoch; the same again changes nothing. largest_value: no |value| that
-        it sends is beyond this."""
+        """Enroll a device in an epoch; repeating the call changes nothing. largest_value: the largest |value|
+        that it sends."""
         body = {
             "epoch": epoch,
             "key_id": f"{key_id:016x}",
@@ -199,7 +199,8 @@ class GatewayClient:
         self._send("PUT", routes.DEVICE.path(fleet=_name(fleet), number=device), json=body)
 
     def put_rekey_key(self, fleet: str, device: int, data: bytes) -> None:
-        """Give DeviceKeys.rekey_key of a device with a key of its own. MismatchError for anything else."""
+        """Send DeviceKeys.rekey_key of a device that has its own key. Raises MismatchError for anything
+        else."""
         if not seeded_keys.are_seeded(data) or seeded_keys.stated_kind(data) is not seeded_keys.KeyKind.REKEY:
             raise MismatchError(
                 "These bytes are no rekey key, and nothing else is sent: give DeviceKeys.rekey_key."
@@ -208,17 +209,17 @@ class GatewayClient:
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
 
     def set_device_state(self, fleet: str, device: int, action: DeviceAction) -> None:
-        """Take nothing more from a device: for good (revoke), or until it is activated."""
+        """Refuse a device, permanently (revoke) or until it is activated."""
         self._send("POST", routes.DEVICE_STATE.path(fleet=_name(fleet), number=device, action=action))
 
     def windows(self, fleet: str, device: int | None = None, after: int = 0) -> Iterator[WindowView]:
-        """The windows that count, in the order in which they became complete."""
+        """Return the windows that count, in the order in which they were completed."""
         more = {} if device is None else {"device": device}
         return self._pages(routes.WINDOWS.path(fleet=_name(fleet)), WindowList, after, more)
 
     def deliver(self, fleet: str, data: bytes, measured: float | None = None) -> bytes | None:
-        """Frames or packets of one attempt, with a device's token: the receipt's bytes once the attempt is
-        complete (Receipt.from_bytes checks them), None before."""
+        """Send frames or packets of one attempt, with a device's token. Return the receipt's bytes once the
+        attempt is complete (Receipt.from_bytes checks them), and None before."""
         response = self._send(
             "POST",
             routes.DELIVERIES.path(fleet=_name(fleet)),
@@ -239,12 +240,11 @@ class GatewayClient:
         ends: float | None = None,
         idempotency_key: str | None = None,
     ) -> int:
-        """Run a computation over the windows received so far that were measured from begins to before ends.
-        Its number.
+        """Run a computation over the windows received so far that were measured from begins to before ends,
+        and return the job's number.
 
-        idempotency_key: 8 to 64 letters, digits, hyphens and underscores that name this request. After an
-        error that leaves open whether the gateway heard it, the same call with the same key makes no second
-        job.
+        idempotency_key: 8 to 64 letters, digits, hyphens and underscores that name this request. If an error
+        leaves open whether the gateway received it, a repeated call with the same key makes no second job.
         """
         body = {"spec": computation.fields(), "begins": begins, "ends": ends}
         given = {name: value for name, value in body.items() if value is not None}
@@ -253,32 +253,34 @@ class GatewayClient:
         return self._ask("POST", path, Created, json=given, headers=headers).id
 
     def jobs(self, fleet: str, after: int = 0) -> Iterator[JobView]:
-        """Jobs with numbers above `after`, with summaries of their specs."""
+        """Return the jobs with numbers above `after`, with summaries of their specs."""
         return self._pages(routes.JOBS.path(fleet=_name(fleet)), JobList, after)
 
     def job(self, fleet: str, job: int) -> JobView:
         return self._ask("GET", routes.JOB.path(fleet=_name(fleet), job=job), JobView)
 
     def change_job(self, fleet: str, job: int, action: JobAction) -> int:
-        """replay computes it anew with what came since; the number of the job that goes on."""
+        """Cancel, retry or replay a job, and return the number of the job that continues. A replay is a new
+        job, which includes the windows received since."""
         path = routes.JOB_CHANGE.path(fleet=_name(fleet), job=job, action=action)
         return self._ask("POST", path, Created).id
 
     def delete_job(self, fleet: str, job: int) -> None:
-        """Have the gateway forget a job that is over, and its result."""
+        """Delete a job that is over, and its result."""
         self._send("DELETE", routes.JOB.path(fleet=_name(fleet), job=job))
 
     def result(self, fleet: str, job: int, part: int) -> bytes:
-        """A ciphertext of a job's result."""
+        """Return one ciphertext of a job's result."""
         return self._send("GET", routes.JOB_RESULT.path(fleet=_name(fleet), job=job, part=part)).content
 
     def contributors(self, fleet: str, job: int) -> list[WindowId]:
-        """Device, epoch and number of each window in the result, as the gateway says."""
+        """Return device, epoch and number of each window in the result, as the gateway lists them."""
         path = routes.CONTRIBUTORS.path(fleet=_name(fleet), job=job)
         return list(self._pages(path, ContributorList, 0))
 
     def left_out(self, fleet: str, job: int) -> LeftOut:
-        """What did not count in a job that is done, for per_device or a device's quarantine."""
+        """Return the windows that did not count in a finished job, because of per_device or a device's
+        quarantine."""
         return self._ask("GET", routes.LEFT_OUT.path(fleet=_name(fleet), job=job), LeftOut)
 
     def streams(self, fleet: str) -> list[StreamView]:
@@ -295,26 +297,26 @@ class GatewayClient:
         grace: float = 0,
         begins: float | None = None,
     ) -> int:
-        """Have a computation made for each interval. every: seconds from one's beginning to the next one's;
-        span: its length, if longer; grace: so long after its end it is closed."""
+        """Run a computation for each interval. every: seconds from the beginning of one interval to the next;
+        span: the length of an interval, if longer; grace: seconds from its end to its job."""
         spec = {"every": every, "span": span, "grace": grace, "begins": begins}
         given = {name: value for name, value in spec.items() if value is not None}
         body = {"name": _name(name), "spec": {"job": computation.fields(), **given}}
         return self._ask("POST", routes.STREAMS.path(fleet=_name(fleet)), Created, json=body).id
 
     def end_stream(self, fleet: str, name: str) -> None:
-        """Make no more jobs of it; those that there are stay."""
+        """End a stream: it makes no more jobs, and its earlier jobs stay."""
         self._send("DELETE", routes.STREAM.path(fleet=_name(fleet), name=_name(name)))
 
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def make_token(self, scope: Literal["device", "owner"], **more: Any) -> str:
-        """A new token of the tenant; the gateway shows it this once. more: fleet and device of a device's (no
-        device: an uplink's), note."""
+        """Make a new token of the tenant, which the gateway shows only once. more: note; fleet and device for
+        a device's token, or only the fleet for an uplink's."""
         return self._ask("POST", routes.TOKENS, TokenSecret, json={"scope": scope, **more}).token
 
     def tokens(self) -> list[TokenView]:
-        """The tenant's tokens, without their secrets."""
+        """Return the tenant's tokens, without their secrets."""
         return list(self._pages(routes.TOKENS, TokenList, ""))
 
     def revoke_token(self, identifier: str) -> None:
@@ -372,7 +374,7 @@ class GatewayClient:
 
 
 def _name(name: str) -> str:
-    """A checked name of a fleet or stream, which becomes part of a path. ParameterError."""
+    """Check and return the name of a fleet or stream, which becomes part of a path. Raises ParameterError."""
     if not re.fullmatch(NAME, name):
         raise ParameterError(
             f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 lowercase letters, digits and "
@@ -382,7 +384,7 @@ def _name(name: str) -> str:
 
 
 def check_public(data: bytes, kind: KeyKind) -> None:
-    """MismatchError unless data are evaluation keys of this kind, relin or galois."""
+    """Raises MismatchError unless data are evaluation keys of this kind, relin or galois."""
     label_kind, seeded_kind = _KEYS[kind]
     try:
         if seeded_keys.are_seeded(data):

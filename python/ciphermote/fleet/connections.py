@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device's connection file: where its gateway is, and the token by which it sends. It is secret."""
+"""A device's connection file: its gateway's address and its token. The file is secret."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _FORMAT, _VERSION = "ciphermote-connection", 1
 
 @dataclass(frozen=True)
 class Connection:
-    """How one device connects in an epoch. ca: PEM text of the gateway's authority, or None. mqtt_user: its
-    name at the gateway's broker, where the token is its password. definition: the fleet's, what its
-    ciphertexts are of."""
+    """The connection of one device in an epoch. ca: PEM text of the gateway's authority, or None. mqtt_user:
+    its name at the gateway's broker, where the token is its password. definition: the fleet's definition."""
 
     gateway: str
     fleet: str
@@ -37,7 +36,7 @@ class Connection:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """KeyFileError if the file is missing, open to others, damaged, or none."""
+        """Raises KeyFileError if the file is missing, open to others, damaged, or none."""
         path = Path(path)
         content = read_secret_file(path, "have it from the owner (`ciphermote owner enroll`)")
         try:
@@ -61,5 +60,5 @@ class Connection:
 
 
 def is_connection(data: bytes) -> bool:
-    """Whether data begins as a connection file does."""
+    """Whether data begin like a connection file."""
     return data.startswith(b"{") and _FORMAT.encode() in data[:200]

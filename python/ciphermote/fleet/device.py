@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device in Python, for computers that measure: it encrypts values to tagged frames or packets, keeps them
-until the gateway has given a receipt, and loses nothing if its process or its power ends at any moment.
+"""A device in Python, for computers that measure: it encrypts values to tagged frames or packets, stores them
+until the gateway has sent a receipt, and loses nothing if the process or the power fails at any moment.
 
-A window is written to the device's directory, and synced, before put returns; it is sent with the same bytes
-however often it takes, so a gateway that has it already knows it; and it is removed only when a receipt under
-the device's own key says that these very bytes are kept. A counter is on the disk before it is used. A window
-that no later attempt can deliver is set aside, with the reason, and delays no other.
+A window is written to the device's directory, and synced, before put returns; every attempt sends the same
+bytes, so that a gateway recognizes them; and it is removed only when a receipt under the device's own key
+confirms that exactly these bytes are stored. A counter is on the disk before it is used. A window that no
+later attempt can deliver is set aside, with the reason, and delays no other.
 
-The directory belongs to one device in one epoch. Never restore it from a backup, nor copy it: its counter
-would go back, and the gateway quarantines what comes under a counter twice.
+The directory belongs to one device in one epoch. Never restore it from a backup or copy it: its counter would
+go back, and the gateway quarantines windows that reuse a counter.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from ciphermote.fleet.connections import Connection
 from ciphermote.formats.receipts import Receipt, Verdict, tag_sum
 from ciphermote.formats.tags import TAG_BYTES, TagKeys
 from ciphermote.owner import provisioning as provisioning
-from ciphermote.owner.bfv import Places
 from ciphermote.owner.encryption import PublicKey, encrypt_on
+from ciphermote.owner.places import Places
 from ciphermote.owner.provisioning import Provision
 from ciphermote.parameters import BFV, ParameterSet
 from ciphermote.parameters.files import parameters_from_dict
@@ -73,16 +73,16 @@ _PACKET_BYTES = 2**16 - 1
 _COUNTER = slice(20, 28)  # in a full frame
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 300.0
 _LATEST = 1e11
-"""No gateway takes a later time."""
+"""The latest time that gateways accept."""
 _OF_THE_WINDOW = (400, 409, 413, 422)
-"""Statuses of refusals that say nothing about other windows; and the name of another one."""
+"""Statuses of refusals that concern only one window; and the name of another such refusal."""
 _FORGED = "forged"
 _FOR_GOOD = ("malformed", "invalid", "too-large", "mixed", "given-up")
-"""Names of a gateway's refusals that the same bytes meet however often they are sent."""
+"""Names of refusals that the same bytes always meet, however often they are sent."""
 
 
 class _DamagedError(KeyFileError):
-    """A window that can never be sent."""
+    """A stored window is damaged and can never be sent."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Waiting:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """KeyFileError if they are damaged."""
+        """Read a stored window. Raises KeyFileError if it is damaged."""
         body, crc = data[:-_CRC_BYTES], data[-_CRC_BYTES:]
         if len(body) < _HEAD.size or _core.crc32c(body).to_bytes(_CRC_BYTES, "little") != crc:
             raise _DamagedError("The window is damaged: see what happened to the device's disk.")
@@ -118,29 +118,29 @@ class Waiting:
 
 
 class _Lane(Protocol):
-    """How a device encrypts. trailer: bytes of a part behind its tag."""
+    """The encryption of one kind of device. trailer: bytes of a part after its tag."""
 
     tag_keys: TagKeys
     trailer: int
 
     def encrypt(self, values: ArrayLike) -> tuple[int, list[bytes]]:
-        """(counter, frames or packets)"""
+        """Encrypt values, and return (counter, frames or packets)."""
 
 
 class FleetDevice:
-    """One device of a fleet, with a directory of its own.
+    """One device of a fleet, with its own directory.
 
-    Several threads may use it; one process may, the one that opened it. close it, or use it in a with block.
+    Several threads may use it, but only in the process that opened it. Close it, or use it in a with block.
 
         with FleetDevice("state", "device7.blob", "device7.json") as device:
             device.put([21.5, 40.2])
             device.deliver(seconds=60)
 
     waiting: windows without a receipt that are sent again. refused: by number, windows that were set aside,
-    with the reason: damaged ones, and those that the gateway takes at no attempt. Their files are in the
-    directory's folder refused; move one back to windows, and open the directory again, to have it sent once
-    more. last_error: why the last try to deliver did not have a receipt for each window; None if it did.
-    tries: how often windows have been sent, since this was opened.
+    with the reason: damaged ones, and those that the gateway will never accept. Their files are in the
+    directory's folder refused; to send one again, move it back to windows and reopen the directory.
+    last_error: why the last delivery did not get a receipt for each window; None if it did. tries: how often
+    windows have been sent since the directory was opened.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ class FleetDevice:
         *,
         places: Places | None = None,
     ) -> None:
-        """directory: made if it is not there. keys_file, connection_file: from `ciphermote owner enroll`.
-        places: of BFV's integers; None: slots if the modulus has them. KeyFileError, MismatchError,
-        ParameterError."""
+        """Open a device's directory, which is created if needed. keys_file, connection_file: from `ciphermote
+        owner enroll`. places: those of BFV's integers; None for slots if the modulus has them. Raises
+        KeyFileError, MismatchError or ParameterError."""
         self._opener = Opener("The device")
         self._connection = Connection.load(connection_file)
         self._folder = Path(directory)
@@ -188,7 +188,7 @@ class FleetDevice:
         self.close()
 
     def close(self) -> None:
-        """End delivering; what waits is sent when the directory is opened again."""
+        """Stop delivering; waiting windows are sent when the directory is opened again."""
         if not self._opener.is_here:
             return
         self._stopping.set()
@@ -206,7 +206,7 @@ class FleetDevice:
 
     @property
     def waiting(self) -> int:
-        """Windows without a receipt that are sent again."""
+        """Windows without a receipt, which will be sent again."""
         self._opener.check()
         with self._lock:
             return len(self._waiting)
@@ -219,12 +219,11 @@ class FleetDevice:
             return dict(self._refused)
 
     def put(self, values: ArrayLike, *, measured: float | None = None) -> int:
-        """Encrypt a window's values and keep them until they have a receipt. They are on the disk when this
-        returns, and are not sent yet. The window's number.
+        """Encrypt and store a window's values until there is a receipt, and return the window's number.
 
-        values: as ciphermote.encrypt takes them, or of a compact fleet whole numbers, as many as its windows
-        have. measured: when, in seconds since 1970; None: now. ValueRangeError; KeyFileError if they cannot
-        be written, and nothing is kept then.
+        They are on the disk on return, but not sent yet. values: as for ciphermote.encrypt; for a compact
+        fleet integers, as many as its windows have. measured: the time in seconds since 1970; None for now.
+        Raises ValueRangeError, or KeyFileError if they cannot be written; nothing is stored then.
         """
         self._opener.check()
         when = time.time() if measured is None else _time(measured)
@@ -241,8 +240,8 @@ class FleetDevice:
         return counter
 
     def deliver(self, seconds: float = 0.0) -> int:
-        """Send what waits, the oldest first, and again after pauses that grow, for so many seconds (0: once).
-        How many windows still wait; last_error says why."""
+        """Send waiting windows, oldest first, and again after growing pauses, for `seconds` (0: once). Return
+        how many windows still wait; last_error tells why."""
         self._opener.check()
         deadline = time.monotonic() + seconds
         pause = self._round(at_once=True)
@@ -253,7 +252,7 @@ class FleetDevice:
         return self.waiting
 
     def start(self) -> None:
-        """Deliver from a thread, from now until close."""
+        """Deliver from a background thread until close."""
         self._opener.check()
         with self._lock:
             if self._thread is None:
@@ -268,8 +267,8 @@ class FleetDevice:
     # --- sending --------------------------------------------------------------------------------------------
 
     def _round(self, *, at_once: bool = False) -> float | None:
-        """Send each window whose pause is over, or each at once. Seconds until the next one's is; None if
-        none waits."""
+        """Send each window whose pause is over, or all. Return the seconds until the next pause ends; None if
+        no window waits."""
         first: Error | None = None
         with self._delivering:
             if at_once:
@@ -301,7 +300,7 @@ class FleetDevice:
             return [counter for counter in self._waiting if not self._pauses.left(counter)]
 
     def _failed(self, counter: int, error: Error) -> Error:
-        """Set the window aside, or wait with it, or with all. The error, or one of setting it aside."""
+        """Set the window aside, or pause it or all windows. Return the error, or one of setting it aside."""
         refusal = error if isinstance(error, GatewayError) else None
         if isinstance(error, _DamagedError) or (refusal is not None and refusal.name in _FOR_GOOD):
             try:
@@ -355,7 +354,7 @@ class FleetDevice:
             self._waiting.remove(counter)
 
     def _check(self, window: Waiting, receipt: Receipt) -> None:
-        """MismatchError unless the receipt is for these bytes."""
+        """Raises MismatchError unless the receipt is for these bytes."""
         end = -self._lane.trailer or None
         tags = [part[:end][-TAG_BYTES:] for part in window.parts]
         connection = self._connection
@@ -379,7 +378,7 @@ class FleetDevice:
         return self._folder / WINDOWS / f"{counter:020d}{_SUFFIX}"
 
     def _hold(self) -> int:
-        """The directory's lock, which the system takes back when the process ends."""
+        """Take the directory's lock, which the system releases when the process ends."""
         descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -391,7 +390,7 @@ class FleetDevice:
         return descriptor
 
     def _open_state(self) -> int:
-        """The next counter."""
+        """Read the state of a directory, and return the next counter."""
         path = self._folder / STATE_FILE
         for scratch in (*self._folder.glob(f".{STATE_FILE}.*"), *(self._folder / WINDOWS).glob(".*")):
             scratch.unlink(missing_ok=True)  # a process that was killed left it
@@ -549,7 +548,7 @@ class _CompactLane:
 
 
 def _time(measured: Any) -> float:
-    """ValueRangeError for what no gateway takes."""
+    """Raises ValueRangeError for a time that no gateway accepts."""
     try:
         seconds = math.nan if isinstance(measured, bool | str) else float(measured)
     except (TypeError, ValueError, OverflowError):
@@ -562,17 +561,18 @@ def _time(measured: Any) -> float:
 
 
 _GATEWAY = -1
-"""In the place of a window's number: the gateway, for all windows."""
+"""Stands for the gateway, and so for all windows, in place of a window's number."""
 
 
 class _Pauses:
-    """How long each window, or the gateway, is left alone after failures: longer each time."""
+    """Pauses of each window, or of the gateway, after failures, which grow each time."""
 
     def __init__(self) -> None:
         self._pauses: dict[int, tuple[float, float]] = {}
 
     def begin(self, what: int, error: Error) -> None:
-        """As long as the gateway says, or, so that devices do not come all at once, something near."""
+        """Begin a pause as long as the gateway asked for; without that, a random one, so that devices do not
+        return all at once."""
         pause, _ = self._pauses.get(what, (_FIRST_WAIT, 0.0))
         asked = error.retry_after if isinstance(error, GatewayError) and error.retry_after else 0.0
         until = time.monotonic() + max(asked, pause) * random.uniform(0.75, 1.25)
@@ -586,7 +586,7 @@ class _Pauses:
         self._pauses.clear()
 
     def left(self, what: int) -> float:
-        """Seconds, 0 if there is no pause."""
+        """Return the seconds left, 0 without a pause."""
         _, until = self._pauses.get(what, (0.0, 0.0))
         return max(0.0, until - time.monotonic())
 
@@ -595,7 +595,7 @@ _opened: weakref.WeakSet[FleetDevice] = weakref.WeakSet()
 
 
 def _release() -> None:
-    """In a process that was forked off: the lock is the opener's alone, and is to end with it."""
+    """Release the lock in a forked process: it belongs to the opener, and must end with it."""
     for device in list(_opened):
         if device._held >= 0:
             os.close(device._held)

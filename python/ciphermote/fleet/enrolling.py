@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enrolling a device: drawn, remembered, written for the device, made known to the gateway, in this order.
+"""Enroll a device in five steps: draw its keys, record them, write them, register them, and connect the
+device.
 
 1. The owner's record: device, epoch, key, and that the enrolment is open. Of a full fleet, the device's keys
    lie beside it while it is open; compact keys hold theirs themselves.
-2. The device's keys are written: what cannot be written is found out before the gateway hears of anything.
-3. The gateway gets the tag keys, which ends the device's epoch before, and the rekey key.
+2. The device's keys are written first, so that a failure is found before the gateway is told.
+3. The gateway gets the tag keys, which ends the device's previous epoch, and the rekey key.
 4. The device's token is made, and its connection file written; tokens that it had before are revoked.
-5. The record says that the enrolment is complete, and the copy of the device's keys is removed.
+5. The record is marked complete, and the copy of the device's keys is removed.
 
-Whatever fails, nothing is lost that cannot be had again: a repeated run goes on with the open enrolment, with
-the same secret in the same epoch, which the gateway takes as often as it comes. A token whose answer was lost
-is revoked by that run. Before step 3, the device as it was goes on sending.
+If a step fails, a repeated run resumes the open enrolment with the same secret in the same epoch, which the
+gateway accepts repeatedly. That run also revokes a token whose answer was lost. Until step 3, the device's
+previous enrolment stays valid.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _COMMAND = "ciphermote owner enroll"
 
 @dataclass(frozen=True)
 class Enrolled:
-    """What became of an enrolment. resumed: it was left open by an earlier run."""
+    """The outcome of an enrolment. resumed: an earlier run had left it open."""
 
     device: int
     epoch: int
@@ -60,7 +61,7 @@ class Enrolled:
 
 @dataclass(frozen=True)
 class Record:
-    """The owner's, of a device. is_open: steps are still to be done."""
+    """The owner's record of a device. is_open: steps are still missing."""
 
     device: int
     epoch: int
@@ -69,7 +70,7 @@ class Record:
 
 
 def records(attachment: Attachment) -> list[Record]:
-    """Records of all devices that were enrolled from here, by number. KeyFileError."""
+    """Return the records of all devices enrolled from here, by number. Raises KeyFileError."""
     folder = attachment.folder / "devices"
     numbers = sorted(int(path.stem) for path in folder.glob("*.json") if number_text.is_natural(path.stem))
     return [found for found in (_Files(attachment, n).record() for n in numbers) if found is not None]
@@ -86,16 +87,16 @@ def enroll(
     again: bool = False,
     replace_files: bool = False,
 ) -> Enrolled:
-    """Enroll a device of an attached fleet, and write what it needs: its keys and its connection file, both
-    secret.
+    """Enroll a device of an attached fleet, and write its keys and its connection file, both secret.
 
-    keys_file: a C header (.h), otherwise a binary blob, for FleetDevice too; of a compact fleet a compact
-    keys file with this one device. key: full fleets, which key of the owner's it encrypts with.
-    largest_value: compact fleets, the most that it sends; devices of full ones have what the keys declare.
-    again: a device that is enrolled already; its keys, epoch and tokens before end. replace_files: files that
-    are there. A run that goes on with an open enrolment replaces its own.
+    keys_file: a C header (.h), otherwise a binary blob, for FleetDevice too; for a compact fleet, a compact
+    keys file with this one device.
 
-    KeyFileError, ParameterError, GatewayError; repeat it then.
+    key: the owner's key with which a device of a full fleet encrypts. largest_value: the largest value that a
+    device of a compact fleet sends; in full fleets the keys declare it. again: enroll a device that is
+    already enrolled; its previous keys, epoch and tokens end. replace_files: replace existing files. A run
+    that resumes an open enrolment replaces its own files. Raises KeyFileError, ParameterError or
+    GatewayError; repeat the call then.
     """
     device = whole(device, "The device", 0, LARGEST_DEVICE, "2^32 - 1")
     run = _Run(attachment, device, Path(keys_file), Path(connection_file), key, largest_value)
@@ -147,7 +148,7 @@ class _Files:
             write_atomically(self._record, json_bytes(fields), 0o600)
 
     def keep(self, blob: bytes, rekey_key: bytes | None) -> None:
-        """A device's keys, until close."""
+        """Store a device's keys until close."""
         with about_writing(self._keys):
             self.close()
             if rekey_key is not None:
@@ -236,7 +237,7 @@ class _Run:
         return Enrolled(self._device, record.epoch, record.key_id, keys_file, connection_file, resumed)
 
     def _check_targets(self, *, may_replace: bool) -> None:
-        """KeyFileError for what must not be replaced."""
+        """Raises KeyFileError for a file that must not be replaced."""
         if self._targets[0].absolute() == self._targets[1].absolute():
             raise ParameterError(f"{self._targets[0]} is named for both keys and connection: name two files.")
         for path, is_own in zip(self._targets, (_is_keys, is_connection), strict=True):
@@ -259,7 +260,7 @@ class _Run:
     # --- drawing --------------------------------------------------------------------------------------------
 
     def _draw(self, last_epoch: int) -> Record:
-        """A new enrolment, in the epoch after the last, noted."""
+        """Draw and record a new enrolment, in the epoch after the last."""
         if isinstance(self._keys, CompactKeys):
             self._keys, found = CompactKeys.enroll_in(
                 self._attachment.keys, self._device, self._largest_value, after_epoch=last_epoch
@@ -285,7 +286,7 @@ class _Run:
         return provisioning.provision(keys, secret=not public, public=public, identity=identity), None
 
     def _material(self, record: Record) -> tuple[bytes, TagKeys, float, bytes | None]:
-        """(the content of the device's file, its tag keys, its largest value, its rekey key)"""
+        """Return (the content of the device's file, its tag keys, its largest value, its rekey key)."""
         is_header = self._targets[0].suffix in _HEADER_SUFFIXES
         if isinstance(self._keys, CompactKeys):
             found = self._keys.enrolment(self._device, record.epoch)
@@ -320,7 +321,7 @@ class _Run:
         return content, derived, given.largest, rekey_key
 
     def _check_same(self, option: str, *, is_same: bool) -> None:
-        """ParameterError if an open enrolment was begun with other options than it is to be ended with."""
+        """Raises ParameterError if an open enrolment was begun with other options than this call has."""
         if not is_same:
             raise ParameterError(
                 f"The enrolment of device {self._device} was begun with {option} and has not ended: end it "
@@ -328,7 +329,7 @@ class _Run:
             )
 
     def _give_up(self, record: Record) -> None:
-        """An open enrolment that the gateway never takes, for it has a later one."""
+        """Drop an open enrolment that the gateway will never accept, because it has a later one."""
         self._targets[0].unlink(missing_ok=True)  # keys that no gateway takes
         self.files.note(replace(record, is_open=False))
         self.files.close()

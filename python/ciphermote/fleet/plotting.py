@@ -24,7 +24,8 @@ _INCHES, _DOTS = (8.0, 4.5), 150
 
 
 def plot(readings: Sequence[Reading], path: str | Path) -> None:
-    """To a .png, .svg or .pdf. ParameterError for another name, and if matplotlib is not installed."""
+    """Plot results to a .png, .svg or .pdf. Raises ParameterError for another suffix, and if matplotlib is
+    not installed."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise ParameterError(
@@ -55,7 +56,7 @@ def plot(readings: Sequence[Reading], path: str | Path) -> None:
 
 
 def _bars(axes: Axes, reading: Reading) -> None:
-    """Over the columns, beside each other for each row."""
+    """Draw bars over the columns, side by side for the rows."""
     count = len(reading.rows)
     width = 0.8 / count
     for i, row in enumerate(reading.rows):
@@ -70,13 +71,13 @@ def _bars(axes: Axes, reading: Reading) -> None:
 
 
 def _bar_lengths(errors: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Lengths of error bars; None, so that none is drawn, if one of the errors is unknown."""
+    """Return the lengths of error bars; None if an error is unknown, so that no bar is drawn."""
     return None if np.isnan(errors).any() else errors
 
 
 def _lines(axes: Axes, readings: Sequence[Reading]) -> None:
-    """Over the beginnings of intervals, or, if any has none, the numbers of jobs; one for each column (and
-    row, of a model's scores)."""
+    """Draw lines over the beginnings of intervals, or over the numbers of jobs if one has no interval: one
+    line for each column (and row, for a model's scores)."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fetched results hold: decrypted on the owner's machine, with how far each number can be trusted.
+"""Decrypt fetched results on the owner's machine, with an error bound for each number.
 
-Counts come from the list of contributors, which is the gateway's word. Of compact sums it decides what is
-decrypted at all: they are checked against it and against what the owner enrolled each device for.
+Counts come from the list of contributors, for which only the gateway vouches. Compact sums are checked
+against that list and against the values that the owner enrolled each device for.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.attachments import Attachment, Keys
 from ciphermote.fleet.results import Fetched
-from ciphermote.owner.bfv import Places
 from ciphermote.owner.decryption import Decrypted, decrypt_with_errors, variance_with_errors
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.places import Places
 from ciphermote.parameters import Scheme
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A decrypted result. columns: slots, positions or classes, by name. rows: one, named "", or for a model
-    one a window. values: float64 [rows, columns]; errors: how far each may be off (Decrypted), 0 where it is
-    exact, NaN where that is not known, and then why_unknown says why. windows, devices: in it."""
+    """A decrypted result. columns: names of slots, positions or classes. rows: one, named "", or for a model
+    one per window. values: float64 [rows, columns]; errors: how far each may be off (Decrypted), 0 for exact
+    values, NaN for unknown errors, which why_unknown explains. windows, devices: numbers of contributors."""
 
     source: Fetched = field(repr=False)
     kind: str
@@ -50,19 +50,20 @@ class Reading:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """When the windows were measured, in seconds since 1970: from the first to before the second."""
+        """The interval in which the windows were measured: begin and end (exclusive), in seconds since
+        1970."""
         return self.source.job.begins, self.source.job.ends
 
     def when(self) -> str:
-        """The interval, for people."""
+        """The interval in words."""
         return interval_text(*self.interval)
 
     def shown(self, row: int, column: int) -> str:
-        """A value with no more digits than it has."""
+        """Write a value with its significant digits only."""
         return rounded(float(self.values[row, column]), float(self.errors[row, column]))
 
     def off(self, row: int, column: int | None = None) -> str:
-        """How far a value may be off, or (None) any of the row, for people."""
+        """Write how far a value may be off, or (None) any value of the row."""
         error = float(self.errors[row].max() if column is None else self.errors[row, column])
         return error_text(error, self.why_unknown)
 
@@ -72,7 +73,7 @@ _MOST_LISTED = 5
 
 
 def interval_text(begins: float, ends: float) -> str:
-    """An interval of a job, for people."""
+    """Write a job's interval in words."""
     if begins == 0 and ends >= _END_OF_TIME:
         return "all windows"
     if begins == 0:
@@ -83,14 +84,14 @@ def interval_text(begins: float, ends: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time of the gateway's, in this machine's time zone."""
+    """Write a time of the gateway in this machine's time zone."""
     if seconds >= _END_OF_TIME:
         return "now"
     return datetime.datetime.fromtimestamp(seconds).isoformat(" ", "seconds")
 
 
 def windows_text(windows: Sequence[Sequence[int]], total: int) -> str:
-    """The first of so many windows, [device, epoch, window] each in order, for people."""
+    """Name the first of many windows, given in order as [device, epoch, window]."""
     listed, shown = [], 0
     devices = groupby(windows, key=lambda each: tuple(each[:2]))
     for (device, epoch), group in islice(devices, _MOST_LISTED):
@@ -103,7 +104,7 @@ def windows_text(windows: Sequence[Sequence[int]], total: int) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) of each run of ascending numbers."""
+    """Return (first, last) of each run of consecutive numbers."""
     for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
         found = [number for _, number in run]
         yield found[0], found[-1]
@@ -119,12 +120,13 @@ def decrypt(
     model: LinearModel | None = None,
     attachment: Attachment | None = None,
 ) -> Reading | None:
-    """What a result holds; None if there was no window in it.
+    """Decrypt a result; None if it counts no window.
 
-    keys: a directory of keys, opened (or its secret key), or compact keys. count: of slots from the first on;
-    0: all. places, signed: BFV's, as ciphermote.decrypt takes them. model: whose scores they are; None: the
-    one that attachment has kept. variance is of the population: E[x^2] - E[x]^2 over the windows. FrameError,
-    MismatchError for what is not these keys' or contradicts itself; ParameterError.
+    keys: an opened directory of keys (or its secret key), or compact keys. count: number of slots from the
+    first on; 0 for all. places, signed: BFV's, as for ciphermote.decrypt. model: the model of the scores;
+    None for the one that the attachment stored. variance is of the population: E[x^2] - E[x]^2 over the
+    windows. Raises FrameError or MismatchError for a result of other keys or one that contradicts itself, or
+    ParameterError.
     """
     if not fetched.files:
         return None
@@ -170,7 +172,7 @@ def _compact(fetched: Fetched, keys: CompactKeys) -> Reading:
 
 @dataclass(frozen=True)
 class _Plain:
-    """How ciphertexts are read."""
+    """Reads the ciphertexts of one result."""
 
     secret: SecretKey
     scheme: Scheme
@@ -179,11 +181,11 @@ class _Plain:
     signed: bool | None
 
     def open(self, data: bytes) -> Ciphertext:
-        """FrameError, MismatchError unless it is a result of the fleet's set and scheme."""
+        """Read a ciphertext. Raises FrameError or MismatchError unless it has the fleet's set and scheme."""
         return Ciphertext.from_seal(data, self.secret.parameters, self.scheme)
 
     def read(self, data: bytes) -> Decrypted:
-        """The first `count` slots."""
+        """Decrypt the first `count` slots."""
         given = self.open(data)
         found = decrypt_with_errors(given, self.secret, places=self.places, signed=self.signed)
         most = self.count or None
@@ -251,7 +253,7 @@ def _reading(
 
 
 def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
-    """Those of one fleet, stream and kind together, with the same columns."""
+    """Group results of one fleet, stream and kind with the same columns."""
     groups: dict[object, list[Reading]] = {}
     for found in readings:
         source = found.source
@@ -266,7 +268,7 @@ COLUMNS = (
 
 
 def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
-    """A row for each number, with COLUMNS: for files and programs."""
+    """Return a row for each number, with COLUMNS, for files and programs."""
     found = []
     for reading in readings:
         begins, ends = reading.interval
@@ -283,7 +285,7 @@ def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
 
 
 def _number(value: float) -> int | float | None:
-    """None for what is not known."""
+    """Return a number, or None if it is unknown."""
     if math.isnan(value):
         return None
     return int(value) if value == int(value) else value

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results on the owner's disk, as a gateway gave them: encrypted, with the description of their job.
+"""Fetched results on the owner's disk: encrypted, with the description of their job.
 
     FLEET-job12.json            the job, the fleet's definition, who is in the result, digests of the parts
     FLEET-job12.part0.ct        a ciphertext; `ciphermote decrypt` takes those of full fleets as well
 
-The description is written last: where it is, the result is whole.
+The description is written last, so a result that has one is complete.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Fetched:
-    """A result on the disk. path: of its description. contributors: [device, epoch, window] of each window,
-    as the gateway says. parts: ciphertexts, as many as their digests say."""
+    """A result on the disk. path: that of its description. contributors: [device, epoch, window] of each
+    window, as the gateway lists them. parts: its ciphertexts, checked against their digests."""
 
     path: Path
     fleet: str
@@ -47,7 +47,8 @@ class Fetched:
     _digests: Sequence[str] = field(repr=False)
 
     def parts(self) -> Iterator[bytes]:
-        """The ciphertexts, one by one. KeyFileError if one is missing; FrameError if it is another."""
+        """Read the ciphertexts, one by one. Raises KeyFileError if one is missing, or FrameError if its
+        digest differs."""
         for path, digest in zip(self.files, self._digests, strict=True):
             try:
                 data = read_bounded(path, MOST_OBJECT_BYTES)
@@ -59,7 +60,7 @@ class Fetched:
 
     @classmethod
     def of(cls, path: Path, fields: Mapping[str, Any]) -> Self:
-        """ValueError, KeyError, TypeError for what no version wrote."""
+        """Read a description. Raises ValueError, KeyError or TypeError for one that no version wrote."""
         if (fields["format"], fields["version"]) != (_FORMAT, _VERSION):
             raise ValueError
         contributors = [
@@ -84,7 +85,7 @@ class Fetched:
 
 
 def read(path: str | Path) -> Fetched:
-    """A description that fetch wrote. KeyFileError if it is none."""
+    """Read a description that fetch wrote. Raises KeyFileError for any other file."""
     path = Path(path)
     try:
         return Fetched.of(path, json_text.parse_large(read_bounded(path, _MOST_BYTES)))
@@ -97,7 +98,7 @@ def read(path: str | Path) -> Fetched:
 
 
 def find(paths: Sequence[str | Path]) -> list[Path]:
-    """The descriptions named, and those in directories named, in the order of their jobs."""
+    """Find the given descriptions, and those in the given directories, in the order of their jobs."""
     found: list[Path] = []
     for path in map(Path, paths):
         found += sorted(path.glob("*-job*.json"), key=_number) if path.is_dir() else [path]
@@ -114,7 +115,7 @@ def _number(path: Path) -> tuple[str, int]:
 
 
 def description(folder: Path, fleet: str, job: int) -> Path:
-    """Where a job's is."""
+    """Return the path of a job's description."""
     return folder / f"{fleet}-job{job}.json"
 
 
@@ -125,8 +126,8 @@ def wait(
     progress: Progress | None = None,
     seconds: float | None = None,
 ) -> JobView:
-    """Until a job is over. GatewayError if it failed or was cancelled, or is not over after so many
-    seconds."""
+    """Wait until a job is over. Raises GatewayError if it failed, was cancelled, or is not over after
+    `seconds`."""
     end = None if seconds is None else time.monotonic() + seconds
     while True:
         found = client.job(fleet, job)
@@ -145,8 +146,8 @@ def wait(
 
 
 def is_here(folder: Path, fleet: str, job: JobView) -> bool:
-    """Whether the job's result has been fetched. GatewayError if another job of this number has: a gateway
-    that was restored from a backup gives its numbers once more."""
+    """Whether the job's result has been fetched. Raises GatewayError if another job's result with this number
+    has: a gateway that was restored from a backup reuses numbers."""
     path = description(folder, fleet, job.id)
     if not path.exists():
         return False
@@ -168,9 +169,9 @@ def fetch(
     progress: Progress | None = None,
     seconds: float | None = None,
 ) -> Fetched:
-    """A job's result, to files in a folder, once the job is done. seconds: to wait for it at most; None:
-    without end. GatewayError, also if the folder has another job's result under this number; KeyFileError
-    if the files cannot be written."""
+    """Fetch a job's result to files in a folder, once the job is done. seconds: the longest wait; None for no
+    limit. Raises GatewayError, also if the folder holds another job's result with this number, or
+    KeyFileError if the files cannot be written."""
     fleet, folder = attachment.fleet, Path(folder)
     found = wait(client, fleet, job, progress, seconds)
     is_here(folder, fleet, found)

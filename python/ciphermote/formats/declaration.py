@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A declaration: a record among frames that says how large the values of one reading may be.
+"""A declaration is a record among frames with a bound on the values of one reading.
 
-Frames have no field for it. What encrypts in Python writes one before a reading's frames; devices write none,
-for their owner declares the bound of all their readings with the keys. docs/wire-format.md has the layout.
+Frames have no field for it. Python writes one before a reading's frames; devices write none, because their
+owner declares a bound for all their readings with the keys. docs/wire-format.md has the layout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BEGINNING = MAGIC + bytes([DECLARATION_VERSION])
 
 @dataclass(frozen=True)
 class Declaration:
-    """No |value| of the reading with this counter, under this key, is beyond largest."""
+    """Declares that no |value| of the reading with this counter, under this key, exceeds largest."""
 
     parameters_id: int
     key_id: int
@@ -36,7 +36,7 @@ class Declaration:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Declaration:
-        """Read a whole record. FrameError."""
+        """Read a whole record. Raises FrameError."""
         if (
             len(data) != DECLARATION_BYTES
             or _core.crc32c(data[: _FIELDS.size], 0) != _CRC.unpack(data[_FIELDS.size :])[0]
@@ -54,13 +54,14 @@ class Declaration:
 
 
 def split(data: bytes) -> tuple[Declaration | None, bytes]:
-    """The declaration that data begins with, if there is one, and what follows it. FrameError."""
+    """Split data into the declaration that it begins with, if there is one, and the rest. Raises
+    FrameError."""
     found, frames = split_view(data)
     return found, data if found is None else bytes(frames)
 
 
 def split_view(data: bytes | bytearray | memoryview) -> tuple[Declaration | None, memoryview]:
-    """As split, without a copy."""
+    """Split data as split does, without a copy."""
     view = memoryview(data).cast("B")
     if view[:3] != _BEGINNING:
         return None, view

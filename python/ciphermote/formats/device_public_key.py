@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A public key that a device made, from its frames."""
+"""Read the public key that a device generated from its frames."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ciphermote.parameters import ParameterSet
 
 
 def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
-    """The public key in these frames, which a device emitted in one piece and which may come in any order.
+    """Read the public key in these frames of one device, in any order.
 
-    FrameError if a frame is damaged, missing, doubled, of another key, or not of a public key. Whether the
-    key belongs to the device is the transport's to prove.
+    Raises FrameError if a frame is damaged, missing, repeated, of another key, or not of a public key. Only
+    the transport can prove that the key belongs to the device.
     """
     polynomial = np.zeros((len(parameters.primes), parameters.n), dtype=np.uint32)
     covered = np.zeros_like(polynomial, dtype=np.bool_)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adapter's other ways: a SEAL ciphertext as the frames that a device decrypts, and the frames of a
-public key that a device made as SEAL's own.
+"""Write a SEAL ciphertext as frames that a device decrypts.
 
 A device decrypts tile by tile and prime by prime, component 1 before component 0, in NTT form
-(core/include/ciphermote/decryptor.h); what SEAL computes is put in that form and order here. All of it is
+(core/include/ciphermote/decryptor.h); results are converted to that form and order here. Everything here is
 public: no secret key is needed.
 """
 
@@ -29,7 +28,7 @@ from ciphermote.parameters.native import core_params
 MAX_LOG2_TILES = 4
 _MOST_PRIMES_DECRYPTED = 2
 _SCALE_END = 2.0**512
-"""Frames say scales from 1 to below this."""
+"""Frames can express scales from 1 to below this."""
 
 _SCHEME_KEY = 0
 _RANDOM_BYTES = 8
@@ -37,12 +36,12 @@ _RANDOM_BYTES = 8
 
 @dataclass(frozen=True)
 class ResultTag:
-    """Whom a result is for, and which attempt of that device it answers, beside the counter that its frames
-    say: the window and the 8 random bytes. key: the result key (TagKeys.results), under which its frames are
-    tagged. ParameterError for what no frame can say.
+    """The device that a result is for and the attempt that it answers: besides the frames' counter, the
+    window and the 8 random bytes.
 
-    An attempt has one result: to send it again, send the same bytes. Frames of two results with one tag
-    pass for those of one.
+    key: the result key (TagKeys.results), under which the frames are tagged. Raises ParameterError for values
+    that frames cannot express. An attempt has one result: to send it again, send the same bytes, because
+    frames of two results with one ResultTag could be mixed.
     """
 
     key: bytes = field(repr=False)
@@ -72,20 +71,18 @@ def device_frames(
     primes: int | None = None,
     tag: ResultTag | None = None,
 ) -> Iterator[bytes]:
-    """The frames of a ciphertext, one after the other, in the order in which a device accepts them.
+    """Write the frames of a ciphertext, one after the other, in the order in which a device accepts them.
 
-    ciphertext: of two polynomials, BFV (either form) or CKKS, at any level. key_id, counter: what the frames
-    shall say; the device checks that all agree. largest (CKKS alone, and needed there): no slot is larger in
-    magnitude; times the scale it must be below a quarter of the product of the primes that the device
-    decrypts at. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as the device's decryption expects.
-    primes (CKKS): keep the first so many alone, which changes no value; None: the fewest that largest allows,
-    one (a device with 31 bits takes no more) or two. tag: makes the frames version 2, which a device takes
-    that expects them.
-    MismatchError if the ciphertext is known to be of another key.
-    ParameterError if the ciphertext has other than two polynomials, a scale that is not from 1 to below
-    2^512, or residues that are not below their primes, largest does not fit, there are no such tiles or
-    primes, key_id or counter have more than 64 bits, or the counter is before the tag's window, or 2^32 and
-    more after it.
+    ciphertext: one of two polynomials, BFV (either form) or CKKS, at any level. key_id, counter: those to
+    write into the frames; the device checks that all agree. largest (required for CKKS, and only there): the
+    largest magnitude of a slot; times the scale it must be below a quarter of the product of the primes that
+    the device decrypts at. log2_tiles: each polynomial is written in 2^log2_tiles tiles, as the device's
+    decryption expects. primes (CKKS): the number of first primes to use, which changes no value; None for the
+    fewest that largest allows, which is one (the most for a device with 31 bits) or two. tag: makes the
+    frames version 2, for a device that expects them. Raises MismatchError if the ciphertext names another
+    key. Raises ParameterError if the ciphertext does not have two polynomials, a scale from 1 to below 2^512
+    and residues below their primes; if largest, the tiles or the primes do not fit; if key_id or counter have
+    more than 64 bits; or if the counter is before the tag's window, or 2^32 or more after it.
     """
     check_key("the ciphertext", ciphertext.key_id, "the device", key_id, bare=True)
     if ciphertext.size != 2:
@@ -140,7 +137,7 @@ def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes
 
 
 def check_address(key_id: int, counter: int, log2_tiles: int) -> None:
-    """ParameterError unless frames can say these."""
+    """Raises ParameterError unless frames can express these."""
     for name, number in (("key id", key_id), ("counter", counter)):
         if not 0 <= number < 1 << 64:
             raise ParameterError(f"The {name} {number} is not from 0 to 2^64 - 1, as frames have them.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluation keys as bytes: SEAL's where SEAL has such keys, and seeded ones where it has none."""
+"""Evaluation keys as bytes: in SEAL's format for sets whose keys SEAL supports, and seeded otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ciphermote.formats.seeded_keys import KeyKind, SeededKey, SeededKeys
 from ciphermote.parameters import ParameterSet, Scheme
 
 EvaluationKey = sb.KeySwitchKey | SeededKey
-"""As SEAL has it; or seeded, for sets whose keys SEAL does not have."""
+"""A relinearization key in SEAL's form, or seeded for sets whose keys SEAL does not support."""
 
 
 def write_relin(parameters: ParameterSet, key: EvaluationKey, key_id: int) -> bytes:
@@ -24,7 +24,7 @@ def write_relin(parameters: ParameterSet, key: EvaluationKey, key_id: int) -> by
 
 
 def write_galois(parameters: ParameterSet, keys: Mapping[int, EvaluationKey], key_id: int) -> bytes:
-    """Galois keys as bytes. All are of one kind, as make_galois_key gives them for the set."""
+    """Write Galois keys as bytes. All have the one kind that make_galois_key makes for the set."""
     if seal_has_keys(parameters):
         seal = cast(dict[int, sb.KeySwitchKey], dict(keys))
         return sb.write_galois_keys(sb.SealGaloisKeys(parameters, seal, key_id=key_id))
@@ -33,14 +33,15 @@ def write_galois(parameters: ParameterSet, keys: Mapping[int, EvaluationKey], ke
 
 
 def read_galois(data: bytes, parameters: ParameterSet) -> Mapping[int, EvaluationKey]:
-    """By Galois element. FrameError, MismatchError."""
+    """Read Galois keys by their Galois elements. Raises FrameError or MismatchError."""
     if seal_has_keys(parameters):
         return sb.read_galois_keys(data, parameters).keys
     return seeded_keys.read(data, parameters, KeyKind.GALOIS).keys
 
 
 def seal_has_keys(parameters: ParameterSet) -> bool:
-    """SEAL's key switching has one special prime, and digits of one."""
+    """Whether SEAL supports the set's keys: SEAL's key switching has one special prime, and digits of one
+    prime."""
     return not parameters.further_special and parameters.digit_primes == 1
 
 
@@ -49,16 +50,15 @@ def _key_for_bfv(key: sb.KeySwitchKey, scheme: Scheme) -> sb.KeySwitchKey:
 
 
 def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, scheme: Scheme) -> bytes:
-    """As galois_keys_for_bfv, of a relinearization key."""
+    """Convert a relinearization key as galois_keys_for_bfv does."""
     found = sb.read_relin_keys(data, parameters)
     key = _key_for_bfv(found.key, scheme)
     return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, scheme, found.key_id))
 
 
 def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, scheme: Scheme) -> bytes:
-    """SEAL's bytes of Galois keys made for CKKS, as those of this BFV scheme: the same key-switch
-    keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
-    holds none."""
+    """Convert SEAL's bytes of Galois keys made for CKKS to this BFV scheme: the same key-switch keys, which
+    do not depend on the scheme, under the scheme's parms_id. Raises FrameError if data holds none."""
     found = sb.read_galois_keys(data, parameters)
     keys = {element: _key_for_bfv(key, scheme) for element, key in found.keys.items()}
     return sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, scheme, found.key_id))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adapter: a device's frames in, a SEAL ciphertext out, and every field checked before SEAL sees a byte.
 
-Frames of one ciphertext (a set) may come in any order, in any pieces and with anything between them
-(framing.py). A FrameReader keeps what it has unpacked of a few sets and at most one frame of raw bytes, so a
-sender cannot fill its memory. The checksum of a frame finds accidents; that the frames come from the right
-device is the transport's to prove, and that they come for the first time a ledger's (ledger.py).
-docs/wire-format.md has the layout.
+Frames of one ciphertext (a set) may arrive in any order, in any pieces and with anything between them
+(framing.py). A FrameReader stores the residues of a few sets and at most one frame of raw bytes, so a sender
+cannot fill its memory. A frame's checksum detects accidents. Only the transport can prove that frames come
+from the right device, and only a ledger (ledger.py) that they arrive for the first time. docs/wire-format.md
+has the layout.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
 
 _TILE_UNITS = 16
-"""A polynomial is covered in sixteenths: the smallest tile of the format."""
+"""Coverage of a polynomial is tracked in sixteenths, the smallest tile of the format."""
 _RECENT_SETS = 64
 _NAMING_RESIDUES = 16
 _PARAMETERS_AT = 8
@@ -46,10 +46,9 @@ _PARAMETERS_AT = 8
 
 @dataclass(frozen=True)
 class SetHeader:
-    """What all frames of a ciphertext agree on.
+    """The fields on which all frames of a ciphertext agree.
 
-    primes: how many residues per coefficient. scheme: None: a public key. scale: CKKS's, 1 for
-    BFV.
+    primes: number of residues per coefficient. scheme: None for a public key. scale: CKKS's, 1 for BFV.
     """
 
     parameters: ParameterSet
@@ -64,13 +63,13 @@ class SetHeader:
 
     @property
     def scale_or_modulus(self) -> str:
-        """For people."""
+        """The scale or modulus in words."""
         return f"scale {scale_name(self.scale)}" if self.scheme in (CKKS, None) else str(self.scheme)
 
 
 @dataclass(frozen=True)
 class FrameHeader:
-    """One frame's header: its set's, and its own place. length: bytes of the whole frame."""
+    """The header of one frame: that of its set, and its own place. length: bytes of the whole frame."""
 
     set: SetHeader
     is_seed: bool
@@ -90,7 +89,7 @@ class FrameHeader:
 
 @dataclass(eq=False)
 class FrameSet:
-    """The frames of one ciphertext, complete once FrameReader hands it out.
+    """The frames of one ciphertext, complete once FrameReader returns it.
 
     residues: uint32 [1 or 2, primes, n] (one polynomial if a seed stands for the other); seed: bytes, or
     None. largest: the declared bound on |value|, or None.
@@ -105,7 +104,7 @@ class FrameSet:
 
     @property
     def scheme(self) -> Scheme:
-        """The ciphertext's; a reader makes no set of a public key's frames."""
+        """The ciphertext's scheme; readers make no set of a public key's frames."""
         assert self.header.scheme is not None
         return self.header.scheme
 
@@ -124,7 +123,7 @@ class FrameSet:
 
     @property
     def known(self) -> Known:
-        """What is known of the values in it."""
+        """Public knowledge about the values."""
         head = self.header
         if self.scheme.is_bfv or self.largest is None:
             return Known(self.largest)
@@ -133,11 +132,11 @@ class FrameSet:
 
     @property
     def source(self) -> int:
-        """Names the encryption: whatever it is of, c0 looks random, and no two have it alike."""
+        """A name of the encryption: c0 looks random for all values, so no two encryptions share it."""
         return source_of(self.residues[0, 0, :_NAMING_RESIDUES].astype("<u4").tobytes())
 
     def digest(self) -> bytes:
-        """32 bytes that tell this reading from any other, in whatever frames it came."""
+        """A digest of 32 bytes that depends on the reading, and not on how it was split into frames."""
         head = self.header
         fields = (
             *(head.parameters.id, self.scheme.code, head.ntt_form, head.components, head.primes),
@@ -149,7 +148,7 @@ class FrameSet:
         return digest.digest()
 
     def missing(self) -> str:
-        """The frames that have not come, for people."""
+        """Name the missing frames."""
         places = [
             f"component {component}, prime {prime}"
             for component, prime in np.argwhere(~self.covered.all(axis=2)).tolist()
@@ -160,7 +159,7 @@ class FrameSet:
         return shown + (f"; and {len(places) - 4} more" if len(places) > 4 else "")
 
     def unexpanded(self) -> sb.SealCiphertext:
-        """The residues that were sent, of one polynomial or two; the seed, if there is one, stays apart."""
+        """Return the residues that were sent, of one polynomial or two, without expanding a seed."""
         head = self.header
         return sb.SealCiphertext(
             head.parameters,
@@ -174,11 +173,12 @@ class FrameSet:
         )
 
     def seal_ciphertext(self, *, seeded: bool = False, coefficients: bool = False) -> sb.SealCiphertext:
-        """The set as a SEAL ciphertext.
+        """Convert the set to a SEAL ciphertext.
 
-        seeded keeps a seed that SEAL can expand (SHAKE256, BLAKE2Xb); a ChaCha20 seed is always expanded
-        here. coefficients brings BFV's to coefficient form, which SEAL wants for all but additions; a seed is
-        expanded then, unless the set has that form already. FrameError for CKKS's, which have none.
+        seeded: leave a seed that SEAL can expand (SHAKE256, BLAKE2Xb) unexpanded; a ChaCha20 seed is always
+        expanded here. coefficients: convert BFV's to coefficient form, which SEAL needs for everything but
+        additions; a seed is then expanded, unless the set already has that form. Raises FrameError for
+        CKKS's, which have none.
         """
         head = self.header
         if coefficients and not self.scheme.is_bfv:
@@ -199,12 +199,12 @@ class FrameSet:
         return in_coefficients(ciphertext) if transforms else ciphertext
 
     def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
-        """SEAL's bytes of seal_ciphertext, and their label."""
+        """Return SEAL's bytes of seal_ciphertext, with a label."""
         return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded, coefficients=coefficients))
 
 
 def source_of(first_residues: bytes) -> int:
-    """A name for an encryption, of the first 16 residues of c0, as little-endian words."""
+    """Name an encryption by the first 16 residues of c0, as little-endian words."""
     return int.from_bytes(hashlib.blake2b(first_residues, digest_size=8).digest(), "little")
 
 
@@ -213,7 +213,7 @@ def _hexadecimal(key_id: int) -> str:
 
 
 def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _core.Frame]:
-    """Check the frame that data begins with, all but its residues. FrameError."""
+    """Check everything but the residues of the frame that data begins with. Raises FrameError."""
     try:
         frame = _core.Frame(core_params(parameters), data)
     except Error as error:
@@ -247,16 +247,16 @@ def _refusal(error: Error, data: bytes, parameters: ParameterSet) -> str:
 
 
 def _about(head: bytes) -> str:
-    """Which frame a sentence is about."""
+    """Name a frame in a message."""
     counter, component, prime = struct.unpack_from("<Q", head, 20)[0], head[37], head[38]
     return f"The frame that says reading {counter}, component {component}, prime {prime}: "
 
 
 @dataclass(frozen=True, eq=False)
 class Reception:
-    """What a FrameReader made of bytes: the sets that are complete now, and what was wrong, if anything.
+    """A FrameReader's outcome: the sets that are now complete, and the fault, if any.
 
-    fault: names the first thing that was dropped, and counts the rest. The sets are sound all the same.
+    fault: names the first thing that was dropped, and counts the rest. The sets are sound in any case.
     """
 
     sets: list[FrameSet]
@@ -264,14 +264,14 @@ class Reception:
 
 
 class FrameReader:
-    """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
+    """Takes one device's stream of frames in pieces of any size and returns sets as they become complete.
 
-    parameters, key_id: what every frame must be of. scheme: of the ciphertexts.
-    largest: the bound on |value| of readings that declare none, as their keys' owner declared it; None: not
-    known. max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and
-    reported. Counters tell sets apart and are a device's own, so every device needs a reader of its own. It
-    notices copies of the last few sets only: a CounterLedger is what remembers readings. Whatever else the
-    stream holds costs neither the frames beside it nor more memory than the largest frame and the open sets.
+    parameters, key_id: those that every frame must have. scheme: the ciphertexts'. largest: the bound on
+    |value| of readings that declare none, as their keys' owner declared it; None if unknown. max_open: the
+    most incomplete sets; when one more begins, the oldest is dropped and reported. Sets are distinguished by
+    their counters, so every device needs a separate reader. A reader notices copies of only the last few
+    sets: use a CounterLedger to remember readings. Other bytes in the stream never hide frames, and memory is
+    limited to the largest frame and the open sets.
     """
 
     def __init__(
@@ -297,18 +297,18 @@ class FrameReader:
         self._fault_count = 0
         self._bytes_dropped = 0
         self.faults = 0
-        """Faults since the reader was made."""
+        """Number of faults so far."""
         self.bytes_dropped = 0
-        """Bytes since then that were in no whole frame of the parameters."""
+        """Number of bytes so far outside whole frames of the parameters."""
 
     @property
     def bytes_kept(self) -> int:
-        """Raw bytes of a frame that is not whole yet."""
+        """Number of stored bytes of an incomplete frame."""
         return self._finder.kept
 
     def feed(self, data: bytes | bytearray | memoryview) -> Reception:
-        """Take bytes; give the sets that are complete now, and the fault if a frame was damaged, foreign,
-        unexpected or lost, or bytes were none. A damaged frame may simply be sent again."""
+        """Take bytes; return the sets that are now complete, and a fault if a frame was damaged, foreign,
+        unexpected or lost, or bytes lay outside frames. A damaged frame can simply be sent again."""
         for found in self._finder.feed(data):
             if isinstance(found, Gap):
                 self._note_gap(found)
@@ -320,7 +320,7 @@ class FrameReader:
         return self._reception()
 
     def finish(self) -> Reception:
-        """The stream is over: as feed, and a fault too if bytes or frames are missing."""
+        """End the stream: return what feed returns, with a fault also if bytes or frames are missing."""
         may_begin = self._finder.may_begin
         left = self._finder.finish()
         self._bytes_dropped += left
@@ -350,7 +350,8 @@ class FrameReader:
         return Reception(complete, fault)
 
     def _note(self, fault: str) -> None:
-        """Keep the first fault and count the rest: hostile bytes must not fill memory with complaints."""
+        """Record the first fault and count the rest, so that hostile bytes cannot fill memory with
+        messages."""
         if self._fault_count == 0:
             self._first_fault = fault
         self._fault_count += 1
@@ -367,7 +368,7 @@ class FrameReader:
             )
 
     def _no_frame(self, head: bytes) -> str:
-        """Why no whole frame begins with this header."""
+        """Explain why no whole frame begins with this header."""
         if is_declaration(head):
             return "A declaration of a reading's bound is damaged or cut short: have the reading sent again."
         try:
@@ -446,7 +447,7 @@ class FrameReader:
             )
 
     def _set_of(self, header: FrameHeader) -> FrameSet:
-        """The set this frame belongs to, begun if need be."""
+        """Return the set of a frame, which is begun if the frame is its first."""
         counter = header.set.counter
         known = self._open.get(counter)
         if known is None:
@@ -519,10 +520,10 @@ def read_sets(
     scheme: Scheme = CKKS,
     largest: float | None = None,
 ) -> list[FrameSet]:
-    """The sets in these pieces of one stream, in the order in which they became complete.
+    """Read the sets in the pieces of one stream, in the order of their completion.
 
-    All are kept, so give no endless stream. The arguments are FrameReader's. FrameError if anything in it is
-    wrong or missing.
+    All are held in memory, so the stream must be finite. The arguments are FrameReader's. Raises FrameError
+    if anything in it is wrong or missing.
     """
     reader = FrameReader(parameters, key_id, scheme=scheme, largest=largest)
     sets = [frames for piece in pieces for frames in _sound(reader.feed(piece))]
@@ -543,8 +544,8 @@ def read_set(
     scheme: Scheme = CKKS,
     largest: float | None = None,
 ) -> FrameSet:
-    """The set in the frames of one ciphertext, in any order. The arguments are FrameReader's. FrameError if
-    anything is wrong or missing."""
+    """Read the set in the frames of one ciphertext, in any order. The arguments are FrameReader's. Raises
+    FrameError if anything is wrong or missing."""
     sets = read_sets([data], parameters, key_id, scheme=scheme, largest=largest)
     if len(sets) != 1:
         raise FrameError(
@@ -555,7 +556,7 @@ def read_set(
 
 
 def stated_parameters(data: Bytes) -> ParameterSet:
-    """The built-in set that frames name. FrameError, ParameterError."""
+    """Return the built-in set that frames name. Raises FrameError or ParameterError."""
     if len(data) < HEADER_BYTES:
         raise FrameError(
             f"{len(data)} bytes are fewer than a frame's header: they were cut short, so have them sent "
@@ -565,12 +566,12 @@ def stated_parameters(data: Bytes) -> ParameterSet:
 
 
 def stated_header(data: Bytes, parameters: ParameterSet) -> SetHeader:
-    """What the first frame says of the ciphertext. FrameError."""
+    """Read the header of the first frame. Raises FrameError."""
     return parse_frame(split(bytes(data))[1], parameters)[0].set
 
 
 def read_stated_set(data: Bytes, parameters: ParameterSet) -> FrameSet:
-    """The frames of one ciphertext, under whatever key and of whatever scheme the first of them names.
+    """Read the frames of one ciphertext, with the key and scheme that the first of them names. Raises
     FrameError."""
     head = stated_header(data, parameters)
     return read_set(bytes(data), parameters, head.key_id, scheme=head.scheme or CKKS)
@@ -588,15 +589,13 @@ def adapt(
     ledger: CounterLedger | None = None,
     device: str = "",
 ) -> bytes:
-    """The frames of one ciphertext, in any order, as SEAL's bytes of it and their label. FrameError, which
-    says what is wrong.
+    """Convert the frames of one ciphertext, in any order, to SEAL's bytes with a label.
 
-    scheme: of the ciphertext. largest: the bound on |value| that the keys' owner declared
-    (Readings.largest), for frames that declare none; None: not known. seeded keeps the seed for SEAL to
-    expand, where it can; coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext. ledger:
-    notes the reading of this device, and refuses one that it has (ReplayError); None: the same frames are
-    taken any number of times. Where the bytes go to a file, note the reading once that is written:
-    CounterLedger.taking.
+    Raises FrameError. scheme: the ciphertext's. largest: the bound on |value| that the keys' owner declared
+    (Readings.largest), for frames that declare none; None if unknown. seeded, coefficients: as for
+    FrameSet.seal_ciphertext. ledger: records the device's reading, and refuses a recorded one (ReplayError);
+    None accepts the same frames any number of times. If the bytes go to a file, record the reading only once
+    it is written: see CounterLedger.taking.
     """
     frames = read_set(data, parameters, key_id, scheme=scheme, largest=largest)
     with ledger.taking([frames], device) if ledger is not None else contextlib.nullcontext():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole frames in a stream of bytes that may hold anything else besides.
+"""Find whole frames in a stream of bytes that may also hold anything else.
 
-Every place that looks like a frame's beginning is followed up at once, so neither noise nor a length that
-lies can hide the whole frames beside it or within it. Each byte is summed once, whatever looks like a frame:
-a checksum between two places follows from those of the stream up to them (CRC-32C is linear). What is kept
-is less than the largest frame, and one step's bytes.
+Every place that looks like the beginning of a frame is followed up at once, so neither noise nor a false
+length can hide whole frames beside it or within it. Each byte is summed only once: a checksum between two
+places follows from those of the stream up to them (CRC-32C is linear). At most the largest frame and one
+step's bytes are stored.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ HEADER_BYTES = 44
 MAGIC = b"CM"
 
 _VERSIONS = rb"[\x01\x03]"
-"""Frames, and declarations (declaration.py), which are framed alike."""
+"""The magic numbers of frames and of declarations (declaration.py), which are framed alike."""
 _VERSION_AT, DECLARATION_VERSION = 2, 3
 _XOF_AT = 36
 _START_BYTES = 12
-"""Magic, version, five small fields and the parameter set: enough to tell a frame from noise."""
+"""Bytes of magic, version, five small fields and the parameter set, which distinguish a frame from noise."""
 _CRC_BYTES = 4
 DECLARATION_BYTES = HEADER_BYTES + _CRC_BYTES
 _STEP = 1 << 16
@@ -41,7 +41,7 @@ _X8 = 1 << 23
 
 
 def _times(a: int, b: int) -> int:
-    """The product of two polynomials over GF(2) modulo CRC-32C's; bit 31 is x^0."""
+    """Multiply two polynomials over GF(2) modulo CRC-32C's; bit 31 is x^0."""
     product = 0
     while a:
         if a & _ONE:
@@ -53,7 +53,7 @@ def _times(a: int, b: int) -> int:
 
 @cache
 def _behind(count: int) -> int:
-    """x^(8 count): what a checksum is multiplied by when so many bytes follow."""
+    """Return x^(8 count), by which a checksum is multiplied when `count` bytes follow."""
     power, square = _ONE, _X8
     while count:
         if count & 1:
@@ -64,35 +64,36 @@ def _behind(count: int) -> int:
 
 
 def is_declaration(head: bytes) -> bool:
-    """Whether a header is that of a declaration, and not of a frame."""
+    """Whether a header belongs to a declaration, and not to a frame."""
     return head[: len(MAGIC)] == MAGIC and head[_VERSION_AT : _VERSION_AT + 1] == bytes([DECLARATION_VERSION])
 
 
 def is_seeded(frame: bytes | memoryview) -> bool:
-    """Whether a frame is of a ciphertext that a seed stands for a half of, as only a secret key makes it."""
+    """Whether a frame's ciphertext has a seed for one half, which only encryption under a secret key
+    makes."""
     return frame[_XOF_AT] != 0
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Bytes that are in no whole frame. head: the header where they begin, if a frame was to begin there."""
+    """Bytes outside whole frames. head: the header where they begin, if a frame was expected there."""
 
     size: int
     head: bytes = b""
 
 
 class _Candidate(NamedTuple):
-    """What may be a frame, from start to end."""
+    """A possible frame, from start to end."""
 
     end: int
     start: int
 
 
 class FrameFinder:
-    """Takes a stream in pieces of any size and gives its whole frames, and the gaps between them, in order.
+    """Takes a stream in pieces of any size and returns its whole frames, and the gaps between them, in order.
 
-    A whole frame has a header that fits the parameters and a checksum that fits the frame; nothing else of
-    it is looked at.
+    A whole frame has a header that fits the parameters and a checksum that fits the frame; nothing else is
+    checked here.
     """
 
     def __init__(self, parameters: ParameterSet) -> None:
@@ -105,29 +106,29 @@ class FrameFinder:
         self._summed, self._sum = 0, 0
         self._candidates: list[_Candidate] = []
         self._sums: OrderedDict[int, int] = OrderedDict()
-        """By each candidate's start, ascending: the stream's checksum up to it."""
+        """The stream's checksum up to each candidate, by the candidate's start, ascending."""
         self._aligned = True
-        """A frame is to begin where the buffer begins."""
+        """Whether a frame is expected where the buffer begins."""
 
     @property
     def kept(self) -> int:
-        """Bytes of the stream that are kept."""
+        """Number of bytes stored."""
         return len(self._buffer)
 
     @property
     def may_begin(self) -> bool:
-        """Whether what is kept may be the beginning of a frame."""
+        """Whether the stored bytes may be the beginning of a frame."""
         return bool(self._candidates) or (self._aligned and bool(self._buffer))
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes | Gap]:
-        """Take bytes; give the frames that are whole now, and what was dropped."""
+        """Take bytes; return the frames that are now whole, and the gaps."""
         view = memoryview(data).cast("B")
         for at in range(0, len(view), _STEP):
             self._buffer += view[at : at + _STEP]
             yield from self._found()
 
     def finish(self) -> int:
-        """The stream is over, and another may begin: how many bytes were left."""
+        """End the stream, and return how many bytes were left; another stream may begin."""
         left = len(self._buffer)
         self._forget_candidates()
         self._drop(self._end)
@@ -164,7 +165,8 @@ class FrameFinder:
         return bytes(self._buffer[start - self._base : end - self._base])
 
     def _next_start(self) -> int:
-        """Where the next frame may begin, its header whole or not; what lies before is searched."""
+        """Return where the next frame may begin, even with an incomplete header; bytes before it have been
+        searched."""
         if not (self._aligned and self._searched == self._base):
             found = self._pattern.search(self._buffer, self._searched - self._base)
             nowhere = max(self._searched, self._end - _START_BYTES + 1)
@@ -172,7 +174,7 @@ class FrameFinder:
         return self._searched
 
     def _follow(self, start: int) -> None:
-        """Note a candidate, if the header at start is a frame's."""
+        """Add a candidate if the header at start is a frame's."""
         self._searched = start + 1
         head = self._bytes(start, start + HEADER_BYTES)
         try:
@@ -192,8 +194,7 @@ class FrameFinder:
         self._summed = position
 
     def _sound(self, candidate: _Candidate, sum_before: int, next_start: int) -> bool:
-        """Whether its checksum fits, the stream's up to it being sum_before; that one stays before
-        next_start, which may need it yet."""
+        """Whether a candidate's checksum fits, if the stream's checksum up to it is sum_before."""
         check_sum_at = candidate.end - _CRC_BYTES
         self._sum_to(min(check_sum_at, next_start))
         total = _core.crc32c(self._bytes(self._summed, check_sum_at), self._sum)
@@ -201,7 +202,7 @@ class FrameFinder:
         return own == int.from_bytes(self._bytes(check_sum_at, candidate.end), "little")
 
     def _gap(self, position: int) -> Iterator[Gap]:
-        """Drop what lies before position, where a frame begins or may yet."""
+        """Drop the bytes before position, where a frame begins or may begin."""
         if position > self._base:
             gap = Gap(position - self._base, bytes(self._buffer[:HEADER_BYTES]) if self._aligned else b"")
             self._aligned = False
@@ -216,5 +217,5 @@ class FrameFinder:
 
 
 def are_frames(data: Bytes) -> bool:
-    """Whether data begins as frames do, and not as what SEAL saves."""
+    """Whether data begin like frames, and not like SEAL's bytes."""
     return bytes(data[: len(MAGIC)]) == MAGIC

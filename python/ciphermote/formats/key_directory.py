@@ -23,7 +23,7 @@ GALOIS_FILE = "galois.keys"
 PARAMETERS_FILE = "parameters.seal"
 MANIFEST_FILE = "manifest.json"
 NEW = ".new"
-"""What follows the name of a file that is about to replace another."""
+"""The suffix of a file that is about to replace another."""
 _MAX_MANIFEST_BYTES = 1 << 20
 _FORMAT = "ciphermote-keys"
 _FORMAT_VERSION = 1
@@ -31,8 +31,8 @@ _FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """What manifest.json says. digests: file name -> BLAKE2b-256 of the public files, in hexadecimal.
-    readings: what the owner declares of all that is encrypted under the keys."""
+    """The content of manifest.json. digests: file name -> BLAKE2b-256 of the public files, in hexadecimal.
+    readings: the owner's declarations about everything encrypted under the keys."""
 
     parameters: ParameterSet
     key_id: int
@@ -59,7 +59,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes, where: str) -> Manifest:
-        """KeyFileError if it is none, or of another version."""
+        """Parse a manifest. Raises KeyFileError if it is invalid, or of another version."""
         damaged = KeyFileError(
             f"{where} is damaged, or is not a manifest of keys: restore the directory from a copy."
         )
@@ -100,7 +100,8 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest of a directory of keys, with or without its secret. KeyFileError if it is none."""
+    """Read the manifest of a directory of keys, with or without its secret. Raises KeyFileError if it is
+    none."""
     where = path / MANIFEST_FILE
     if not where.is_file():
         raise KeyFileError(
@@ -110,7 +111,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def read_public_file(path: Path, manifest: Manifest, name: str) -> bytes:
-    """The content of PUBLIC_FILE and so on. KeyFileError if it is missing, or not as it was made."""
+    """Read PUBLIC_FILE or another public file. Raises KeyFileError if it is missing or its digest differs."""
     digest = manifest.digests.get(name)
     file = path / name
     if digest is None:
@@ -130,7 +131,7 @@ def read_public_file(path: Path, manifest: Manifest, name: str) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """As a manifest names a public file."""
+    """Return a file's digest as manifests list it."""
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 

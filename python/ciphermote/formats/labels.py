@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The label that follows SEAL's bytes in a file: which key, parameter set, scheme, and scale or plain modulus
-they are of, which model's scores they hold, and what is known of the values in them (parameters/bounds.py).
+"""The label that follows SEAL's bytes in a file: it names their key, parameter set, scheme, and scale or
+plain modulus, the model whose scores they hold, and what is known about the values (parameters/bounds.py).
 
-SEAL's own bytes name no key, and mixed keys compute and decrypt to noise without a word. SEAL reads as many
-bytes as an object's header says and leaves the rest alone, so an object with its label loads into SEAL as it
-is; what SEAL saves has none. A label is carried along and checked where things meet, never made up. Its
-digest finds accidents; against attackers it proves nothing. docs/wire-format.md has the layout.
+SEAL's own bytes name no key, and mixed keys compute and decrypt to noise without an error. SEAL reads only as
+many bytes as an object's header states, so an object with a label loads into SEAL unchanged; objects that
+SEAL saves have none. A label is passed on and checked where objects are combined, and never invented. Its
+digest detects accidents, and proves nothing against attackers. docs/wire-format.md has the layout.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _VERSION = 3
 _OBJECT = struct.Struct("<4sBBBBIQ8sQ")
 _OLDER_VERSION = 2
 _KNOWN = struct.Struct("<dddddBBBBB")
-"""What is known of the values, behind the object's fields. Numbers follow, as many as its last five say, the
-names of sources last."""
+"""What is known about the values, after the object's fields. The last five fields count the numbers that
+follow; the names of sources come last."""
 _SLOTS_INDEPENDENT = 1
-"""The flag of slots whose errors are independent of each other."""
+"""The flag for slots whose errors are independent of each other."""
 _DIGEST_BYTES = 32
 MOST_LABEL_BYTES = _OBJECT.size + _KNOWN.size + 8 * (4 * MOST_COEFFICIENTS + MOST_SOURCES) + _DIGEST_BYTES
 _SEAL_MAGIC = b"\x5e\xa1"
@@ -40,7 +40,7 @@ _SEAL_SIZE_AT = 8
 
 
 class Kind(IntEnum):
-    """What is labelled."""
+    """The kind of a labelled object."""
 
     CIPHERTEXT = 1
     RELIN_KEYS = 2
@@ -56,10 +56,10 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Label:
-    """What a label says.
+    """The fields of a label.
 
-    scale: of a CKKS ciphertext; 0 otherwise. model_id: of the model whose scores a ciphertext
-    holds (LinearModel.id); None if it holds none's. known: of a ciphertext's values.
+    scale: that of a CKKS ciphertext; 0 otherwise. model_id: ID of the model whose scores a ciphertext holds
+    (LinearModel.id), or None. known: what is known about a ciphertext's values.
     """
 
     kind: Kind
@@ -82,8 +82,8 @@ class Label:
         return _OBJECT.pack(*head, *of) + _pack_known(self.known)
 
     def check(self, kind: Kind, parameters: ParameterSet, scheme: Scheme) -> None:
-        """FrameError unless the label is of such an object, and MismatchError if set, scheme or modulus
-        differ."""
+        """Raises FrameError unless the label belongs to such an object, or MismatchError if set, scheme or
+        modulus differ."""
         if self.kind != kind:
             raise FrameError(
                 f"By its label the file holds {_NAMES[self.kind]}, not {_NAMES[kind]}: give the right file."
@@ -101,7 +101,7 @@ class Label:
 
 
 def other_scheme(found: Scheme, wanted: Scheme) -> MismatchError:
-    """What to raise for a ciphertext of the scheme found where one of another is wanted."""
+    """Make the error for a ciphertext of another scheme than expected."""
     return MismatchError(
         f"The ciphertext is {found}'s, and one of {wanted} is wanted here: "
         "give that, or leave the plain modulus (--plain-modulus) out."
@@ -109,15 +109,16 @@ def other_scheme(found: Scheme, wanted: Scheme) -> MismatchError:
 
 
 def attach(seal: bytes, label: Label) -> bytes:
-    """SEAL's bytes of an object with their label behind them."""
+    """Return SEAL's bytes of an object with a label after them."""
     fields = label._pack()
     return seal + fields + _digest(seal, fields)
 
 
 def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | None]:
-    """SEAL's bytes, and the label if there is one. FrameError if a label is damaged or of other bytes.
+    """Split data into SEAL's bytes and the label, if there is one.
 
-    Whatever else follows the object stays with it, for SEAL's reader to refuse.
+    Raises FrameError if a label is damaged or belongs to other bytes. Other bytes after the object stay with
+    it, and SEAL's reader refuses them.
     """
     view = memoryview(data).cast("B")
     if len(view) < _SEAL_HEADER_BYTES or view[:2] != _SEAL_MAGIC:
@@ -136,7 +137,7 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
 
 
 def _label(fields: bytes) -> Label:
-    """A label of its fields. FrameError if one of them is none that this package writes."""
+    """Make a label from its fields. Raises FrameError for a field that this package does not write."""
     _, version, kind, scheme, flags, parameters_id, key_id, value, model_id = _OBJECT.unpack_from(fields)
     of_ciphertext = kind == Kind.CIPHERTEXT
     older = version == _OLDER_VERSION
@@ -188,7 +189,7 @@ def _pack_known(known: Known) -> bytes:
 
 
 def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
-    """FrameError for what _pack_known does not write."""
+    """Read what _pack_known wrote. Raises FrameError for anything else."""
     try:
         largest, bias, *reading, variances, spreads, values, roundings, named = _KNOWN.unpack_from(fields)
         counts = variances, spreads, values, roundings
@@ -253,9 +254,10 @@ def check_key(
     bare: bool = False,
     advice: str = "use the key directory it was encrypted for",
 ) -> None:
-    """MismatchError unless both are of one key; None: of an unknown one, which only bare allows.
+    """Raises MismatchError unless both keys are equal; None stands for an unknown key, which only bare
+    allows.
 
-    what, against, advice: for people, as in "the ciphertext" and "the Galois keys".
+    what, against, advice: phrases for the message, such as "the ciphertext" and "the Galois keys".
     """
     if key_id is None or other is None:
         if not bare:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of readings that were taken in, so that frames played back are noticed.
+"""The ledger of readings taken in, by which replayed frames are noticed.
 
-A device's counter never repeats, so a counter that comes again is a copy: an attacker's, or one's own file
-read twice. The ledger is an SQLite database: a transaction is open from the check of a reading until what
-is made of it is on the disk, so that processes take turns, no entry is lost, and after a crash or a failed
-write the same frames may simply be taken in again. It keeps the newest readings of each device and refuses
-what is older, so it stays small: as many counters as its window has, or, of readings numbered by the clock, a
-week of them. A number far ahead of what may come is held back, or one wrong clock or forged frame would make
-all later readings old ones.
+A device's counter never repeats, so a repeated counter is a copy: an attacker's, or the same file read twice.
+The ledger is an SQLite database: a transaction is open from the check of a reading until its result is on the
+disk, so that processes take turns, no entry is lost, and after a crash or a failed write the same frames can
+simply be taken in again.
 
-What it cannot do: it forgets with its file, knows nothing of another ledger's readings, and tells no forged
-frame from a device's (docs/security.md).
+It stores the newest readings of each device and refuses older ones, so it stays small: as many counters as
+its window, or a week of readings numbered by the clock. A number far ahead is refused, because one wrong
+clock or forged frame would otherwise make all later readings too old. Its limits: its memory is its file, it
+knows no other ledger's readings, and it cannot tell a forged frame from a device's (docs/security.md).
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ if TYPE_CHECKING:
     from ciphermote.formats.frames import FrameSet
 
 LEDGER_FILE = "readings.ledger"
-"""Its name beside the keys."""
+"""The ledger's file name beside the keys."""
 
 WINDOW = 1024
 CLOCK_BEGINS = 10**18
-"""From here on counters are nanoseconds since 1970, of 2001 and later, as encrypt numbers readings: no device
-counts so far. Both kinds come from one sender's key without disturbing each other."""
+"""Counters from here on are nanoseconds since 1970, in 2001 and later, with which encrypt numbers readings;
+no device counts that far. Both kinds can come from one sender's key without disturbing each other."""
 CLOCK_WINDOW = 7 * 86_400 * 10**9
 CLOCK_AHEAD = 86_400 * 10**9
 MOST_JUMP = 2**31
-"""As a gateway's."""
+"""The same as a gateway's."""
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _APPLICATION_AT = 68
@@ -60,7 +59,8 @@ CREATE TABLE floors (
     PRIMARY KEY (key_id, device, by_clock)
 ) WITHOUT ROWID;
 """
-"""Counters up to which readings are too old to tell. They never fall, even if this computer's clock does."""
+"""Counters up to which readings are too old to tell. They never decrease, even if this computer's clock
+does."""
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION_ID};
 PRAGMA user_version = {_VERSION};
@@ -73,16 +73,18 @@ CREATE TABLE readings (
 ) WITHOUT ROWID;
 CREATE INDEX readings_by_digest ON readings (digest);
 {_FLOORS}"""
-"""Key ids and counters have 16 hexadecimal digits, which sort as they do: SQLite's integers are signed."""
+"""Key ids and counters are stored as 16 hexadecimal digits, which sort like the numbers: SQLite's integers
+are signed."""
 
 
 def is_ledger(data: bytes) -> bool:
-    """Whether data begins as a ledger's file does."""
+    """Whether data begin like a ledger's file."""
     return data.startswith(_SQLITE_MAGIC) and data[_APPLICATION_AT:].startswith(_APPLICATION)
 
 
 def check_device(name: str) -> str:
-    """The name of a device, or none. ParameterError unless it can be part of a file's name."""
+    """Check and return the name of a device; it may be empty. Raises ParameterError unless it can be part of
+    a file's name."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}|", name):
         raise ParameterError(
             f"The device is named {name!r}: take up to 64 letters, digits, dots, dashes and underscores."
@@ -93,10 +95,10 @@ def check_device(name: str) -> str:
 class CounterLedger:
     """Remembers which readings were taken in; a context manager that closes its file.
 
-    path: the file, which is made if it is not there; None: memory, forgotten with the object. window: how
-    many counters below a device's newest are told apart; older ones count as seen. Readings numbered by the
-    clock have a window of CLOCK_WINDOW nanoseconds instead. KeyFileError if the file is damaged, is none of
-    ours, or cannot be opened.
+    path: the file, which is created if needed; None for memory only. window: number of counters below a
+    device's newest that are distinguished; older ones count as seen. For readings numbered by the clock the
+    window is CLOCK_WINDOW nanoseconds. Raises KeyFileError if the file is damaged, is not a ledger, or cannot
+    be opened.
     """
 
     def __init__(self, path: str | Path | None = None, window: int = WINDOW) -> None:
@@ -135,14 +137,13 @@ class CounterLedger:
     def taking(
         self, sets: Iterable[FrameSet], device: str = "", *, again: bool = False, ahead: bool = False
     ) -> Iterator[None]:
-        """Take readings in: within the block, write what is made of them; they are noted when it ends, and if
-        it fails they are not.
+        """Take readings in: write their results within the block.
 
-        device: whose counters these are, where several devices share a key. again: readings noted before are
-        taken once more, if they are the very same. ahead: so are readings whose numbers are far ahead: over
-        MOST_JUMP counters beyond the device's newest, or CLOCK_AHEAD nanoseconds beyond this computer's
-        clock. ReplayError, before the block begins, if one was noted before, is too old to tell or is far
-        ahead; KeyFileError if the ledger cannot be used.
+        They are recorded when the block ends, and not if it fails. device: the sender, if several devices
+        share a key. again: accept recorded readings again, if they are identical. ahead: accept readings
+        whose numbers are far ahead: over MOST_JUMP counters beyond the device's newest, or CLOCK_AHEAD
+        nanoseconds beyond this computer's clock. Raises ReplayError, before the block begins, if one was
+        recorded before, is too old to tell or is far ahead, or KeyFileError if the ledger cannot be used.
         """
         self._opener.check()
         check_device(device)
@@ -223,7 +224,8 @@ class CounterLedger:
         return f"{CLOCK_WINDOW // 86_400_000_000_000} days" if by_clock else str(self._window)
 
     def _newest(self, owner: tuple[str, str], *, by_clock: bool) -> int:
-        """The highest counter noted; -1 if there is none. ValueError, TypeError if one is no number."""
+        """Return the highest counter recorded; -1 if there is none. Raises ValueError or TypeError if one is
+        not a number."""
         first, last = _range(by_clock=by_clock)
         where = "FROM readings WHERE key_id = :key AND device = :device"
         found = self._database.execute(
@@ -235,7 +237,7 @@ class CounterLedger:
         return newest
 
     def _floor(self, owner: tuple[str, str], *, by_clock: bool) -> int:
-        """The highest counter that is too old to tell; -1 if there is none."""
+        """Return the highest counter that is too old to tell; -1 if there is none."""
         found = self._database.execute(
             "SELECT counter FROM floors WHERE key_id = ? AND device = ? AND by_clock = ?", (*owner, by_clock)
         ).fetchone()
@@ -270,7 +272,7 @@ class CounterLedger:
             )
 
     def _migrate(self) -> None:
-        """Note the floors that version 1 worked out from the newest reading of a sender."""
+        """Store the floors, which version 1 derived from the newest reading of a sender."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             if self._database.execute("PRAGMA user_version").fetchone() == (1,):
@@ -313,7 +315,7 @@ class CounterLedger:
 
 
 def _what_to_do(error: str) -> str:
-    """About an error of SQLite's."""
+    """Tell what to do about an error of SQLite."""
     if "locked" in error or "busy" in error:
         return f"another process has held it for {_BUSY_SECONDS:g} s, so wait until it has ended"
     if "full" in error:
@@ -322,13 +324,14 @@ def _what_to_do(error: str) -> str:
 
 
 def _range(*, by_clock: bool) -> tuple[str, str]:
-    """The first and last counter of a kind."""
+    """Return the first and last counter of a kind."""
     first, last = (CLOCK_BEGINS, 2**64 - 1) if by_clock else (0, CLOCK_BEGINS - 1)
     return f"{first:016x}", f"{last:016x}"
 
 
 def _connect(path: str | Path) -> sqlite3.Connection:
-    """Transactions are begun by hand, and are on the disk, directory and all, when they have ended."""
+    """Open the file. Transactions are begun explicitly, and are on the disk, with the directory's entry, when
+    they end."""
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         database.execute("PRAGMA synchronous = EXTRA")
@@ -339,7 +342,7 @@ def _connect(path: str | Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty ledger: it appears whole, and never in place of one that another process made."""
+    """Create an empty ledger, atomically, and never in place of one that another process created."""
     directory = path.absolute().parent
     descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=directory)
     os.close(descriptor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipts: a gateway's answer to an attempt that it keeps. docs/wire-format.md has the layout."""
+"""Receipts: a gateway's answer to an attempt that it has stored. docs/wire-format.md has the layout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BODY = struct.Struct("<BBHIQQQ")
 
 
 class Verdict(IntEnum):
-    """What became of an attempt. In each case the device is done with it."""
+    """The outcome of an attempt. In each case the device need not send it again."""
 
     COUNTS = 1  # kept, and it counts
     SURPLUS = 2  # another attempt of its window counts
@@ -28,7 +28,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Receipt:
-    """For an attempt. tags: the sum of its frames' or packets' tags, modulo 2^64 (tag_sum)."""
+    """The receipt for an attempt. tags: the sum of its frames' or packets' tags, modulo 2^64 (tag_sum)."""
 
     verdict: Verdict
     device: int
@@ -38,13 +38,14 @@ class Receipt:
     tags: int
 
     def to_bytes(self, receipt_key: bytes) -> bytes:
-        """40 bytes for the device."""
+        """Write the 40 bytes for the device."""
         body = _BODY.pack(_KIND, self.verdict, self.epoch, self.device, self.window, self.counter, self.tags)
         return body + _core.tag(receipt_key, body)
 
     @classmethod
     def from_bytes(cls, data: bytes, receipt_key: bytes) -> Receipt:
-        """FrameError if the bytes are no receipt; MismatchError if nobody with the key made them."""
+        """Read and authenticate a receipt. Raises FrameError if the bytes are not a receipt, or MismatchError
+        if its tag is not one under this key."""
         if len(data) != RECEIPT_BYTES or data[0] != _KIND:
             raise FrameError(
                 f"These {len(data)} bytes are no receipt, which has {RECEIPT_BYTES}: see what answered."
@@ -63,5 +64,5 @@ class Receipt:
 
 
 def tag_sum(tags: list[bytes]) -> int:
-    """What a receipt says of these tags, of 8 bytes each."""
+    """Return the sum of tags of 8 bytes each that a receipt confirms."""
     return sum(int.from_bytes(tag, "little") for tag in tags) % 2**64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rekey keys as bytes: what brings a device's ciphertexts under the owner's key, public."""
+"""Read rekey keys, the public keys that convert a device's ciphertexts to the owner's key."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ciphermote.parameters import ParameterSet
 
 
 def read_rekey_key(data: Bytes, parameters: ParameterSet, owner_id: int) -> SeededKeys:
-    """owner_id: of the key that ciphertexts are to be brought under. FrameError; MismatchError for a key that
-    leads elsewhere."""
+    """Read a rekey key. owner_id: ID of the key to convert to. Raises FrameError, or MismatchError for one
+    that converts to another key."""
     if not seeded_keys.are_seeded(data) or seeded_keys.stated_kind(data) is not KeyKind.REKEY:
         raise FrameError(
             "These bytes are no rekey key: give the file that `ciphermote provision --own-key` wrote for the "

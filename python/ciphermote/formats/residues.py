@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Residues of SEAL's ciphertexts: public seeds expanded, and NTT form taken and undone."""
+"""Residues of SEAL's ciphertexts: expand public seeds, and convert to and from NTT form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ciphermote.parameters.native import core_params
 
 
 def expand_second(ciphertext: sb.SealCiphertext) -> NDArray[np.uint32]:
-    """uint32 [size, primes, n]: the residues, a seed expanded as SEAL does."""
+    """Return the residues as uint32 [size, primes, n], with a seed expanded as SEAL does."""
     if ciphertext.seed is None:
         return ciphertext.residues
     kind, seed = ciphertext.seed
@@ -25,12 +25,12 @@ def expand_second(ciphertext: sb.SealCiphertext) -> NDArray[np.uint32]:
 
 
 def expand_seed(parameters: ParameterSet, xof: int, seed: bytes, primes: int) -> NDArray[np.uint32]:
-    """uint32 [primes, n]: the uniform polynomial of a public seed; xof as in cm_xof_kind (1, 2 or 3)."""
+    """Expand a public seed to a uniform polynomial, uint32 [primes, n]; xof as in cm_xof_kind (1, 2 or 3)."""
     return _core.expand_seed(core_params(parameters), xof, seed, primes)
 
 
 def transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32]:
-    """uint32 [size, primes, n]: the residues at the first primes in NTT form, a seed expanded."""
+    """Return the residues at the first primes in NTT form, uint32 [size, primes, n], with a seed expanded."""
     residues = expand_second(ciphertext)[:, :primes]
     if ciphertext.ntt_form:
         return residues
@@ -43,7 +43,8 @@ def transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32
 
 
 def in_coefficients(ciphertext: sb.SealCiphertext) -> sb.SealCiphertext:
-    """A BFV ciphertext out of NTT form, as SEAL wants it for all but additions; a seed is expanded."""
+    """Convert a BFV ciphertext from NTT form to coefficients, as SEAL needs it for everything but additions;
+    a seed is expanded."""
     if not ciphertext.ntt_form:
         return ciphertext
     params = core_params(ciphertext.parms)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microsoft SEAL's bytes, read and written with numpy alone.
+"""Read and write Microsoft SEAL's bytes with numpy only.
 
 Every field is checked before it is used, because SEAL itself checks too little: a scale of NaN, a zero second
-half or a count of 2^28 words goes straight into its arithmetic or its allocator. What this module accepts,
-SEAL can be given. It writes header version 3.6 without compression, which SEAL 3.6 to 4.x all load, and reads
-3.6 on and 4.x, plain, zlib or zstd. It never calls SEAL and never expands a seed. docs/wire-format.md has the
-layout. Ciphertexts and evaluation keys of a known key carry it in a label behind SEAL's bytes (labels.py).
+half or a count of 2^28 words goes straight into its arithmetic or its allocator. SEAL can safely load what
+this module accepts. It writes header version 3.6 without compression, which SEAL 3.6 to 4.x all load, and
+reads 3.6 on and 4.x, plain, zlib or zstd. It never calls SEAL and never expands a seed. docs/wire-format.md
+has the layout. Ciphertexts and evaluation keys of a known key carry it in a label behind SEAL's bytes
+(labels.py).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE
 
 
 class SeedType(IntEnum):
-    """SEAL's numbers for what expands a seed."""
+    """SEAL's numbers of the functions that expand seeds."""
 
     BLAKE2XB = 1
     SHAKE256 = 2
@@ -39,7 +40,7 @@ class SeedType(IntEnum):
 SEED_BYTES = 64
 MAX_SCALE = 2.0**200
 MAX_GALOIS_KEYS = 64
-"""Most Galois keys one object may hold: with SEAL's default choice, 27 serve every rotation at n = 16384."""
+"""The most Galois keys in one object: with SEAL's default choice, 27 serve every rotation at n = 16384."""
 
 _MAGIC = 0xA15E
 _HEADER = struct.Struct("<HBBBBHQ")
@@ -70,7 +71,7 @@ class SealParameters:
 class SealPlaintext:
     """A Plaintext.
 
-    primes: the residues per coefficient, or 0 for coefficient form (BFV before it is transformed).
+    primes: number of residues per coefficient, or 0 for coefficient form (BFV before it is transformed).
     values: NTT form, uint32 [primes, n], each below its prime; coefficient form, uint64 [count], below t.
     """
 
@@ -92,12 +93,12 @@ class SealSecretKey:
 
 @dataclass(frozen=True, eq=False)
 class SealCiphertext:
-    """A Ciphertext, and a public key too: that is one over all primes, with scale 1.
+    """A Ciphertext, or a public key, which is one over all primes with scale 1.
 
-    primes: the residues per coefficient. residues: uint32 [size, primes, n], each below its prime; with a
-    seed, [1, primes, n], for the seed (its type and 64 bytes) stands in place of the second polynomial.
-    key_id: of its key, or None if nothing names it. model_id: of the model whose scores it holds, or None.
-    known: what is known of the values in it.
+    primes: number of residues per coefficient. residues: uint32 [size, primes, n], each below its prime; with
+    a seed, [1, primes, n], because the seed (its type and 64 bytes) replaces the second polynomial. key_id:
+    ID of its key, or None if unknown. model_id: ID of the model whose scores it holds, or None. known: what
+    is known about the values.
     """
 
     parms: ParameterSet
@@ -113,7 +114,7 @@ class SealCiphertext:
 
     @property
     def size(self) -> int:
-        """Polynomials, the seeded one included."""
+        """Number of polynomials, including a seeded one."""
         return len(self.residues) + (self.seed is not None)
 
 
@@ -143,12 +144,12 @@ class SealGaloisKeys:
 
 
 def data_primes(parms: ParameterSet) -> int:
-    """How many primes a fresh ciphertext has: all but the special one."""
+    """Return the number of primes in a fresh ciphertext: all but the special one."""
     return len(parms.data_primes)
 
 
 def galois_element(n: int, step: int) -> int:
-    """The Galois element of a CKKS rotation to the left: slot j takes what slot j + step held."""
+    """Return the Galois element of a CKKS rotation to the left: slot j gets the value of slot j + step."""
     return pow(3, step % (n // 2), 2 * n)
 
 
@@ -156,7 +157,7 @@ def galois_element(n: int, step: int) -> int:
 
 
 class _Stored:
-    """A body as it is."""
+    """An uncompressed body."""
 
     too_few = "the object is cut short or its counts are wrong, so have it sent again"
 
@@ -172,7 +173,7 @@ class _Stored:
 
 
 class _Inflated:
-    """A compressed body, unpacked hardly further than it is taken.
+    """A compressed body, which is unpacked little further than it is read.
 
     Its methods raise a ValueError with a sentence if it is damaged or cut short.
     """
@@ -199,7 +200,7 @@ class _Inflated:
         return bool(self._ready or self._stream.unused_data or self._body)
 
     def _fill(self, count: int) -> None:
-        """Have count bytes ready, or all up to the end."""
+        """Unpack until `count` bytes are ready, or all to the end."""
         try:
             while len(self._ready) < count and not self._stream.eof:
                 self._ready += self._unpack(count - len(self._ready))
@@ -217,7 +218,7 @@ class _Inflated:
 
 
 class _Zlib(_Inflated):
-    """Unpacked by at most a step further."""
+    """A zlib body, unpacked at most one step further than it is read."""
 
     STEP = 4096
 
@@ -230,11 +231,12 @@ class _Zlib(_Inflated):
 
 
 class _Zstd(_Inflated):
-    """Unpacked by at most 2 MiB further: a block of at most 128 KiB takes 4 bytes or more."""
+    """A zstd body, unpacked at most 2 MiB further than it is read: a block of at most 128 KiB takes 4 bytes
+    or more."""
 
     STEP = 64
     WINDOW = 1 << 23
-    """What RFC 8878 has every decoder support; SEAL's compression takes 2 MiB."""
+    """The window that RFC 8878 asks every decoder to support; SEAL's compression needs 2 MiB."""
 
     def __init__(self, body: memoryview) -> None:
         super().__init__(body, zstandard.ZstdDecompressor(max_window_size=self.WINDOW).decompressobj())
@@ -247,9 +249,9 @@ _UNPACKED = {_COMPRESSION_ZLIB: _Zlib, _COMPRESSION_ZSTD: _Zstd}
 
 
 class _Reader:
-    """Takes fields off a SEAL object one after the other; a field that is not there ends in a FrameError.
+    """Reads the fields of a SEAL object one after the other; a missing field is a FrameError.
 
-    No more is taken, or unpacked, than the fields checked so far say there is, and limit bytes in all.
+    No more is read or unpacked than the fields checked so far announce, and at most `limit` bytes in all.
     """
 
     def __init__(self, body: _Stored | _Inflated, limit: int, what: str, version: tuple[int, int]) -> None:
@@ -264,7 +266,7 @@ class _Reader:
 
     @property
     def left(self) -> int:
-        """Bytes that can follow."""
+        """Number of bytes that can follow."""
         return self._limit - self.at
 
     def take(self, count: int) -> memoryview:
@@ -287,7 +289,7 @@ class _Reader:
         return float(struct.unpack("<d", self.take(8))[0])
 
     def expect(self, name: str, value: int, allowed: Iterable[int]) -> int:
-        """The u64 just read; fails unless it is among the allowed ones."""
+        """Check a u64 that was just read: raises FrameError unless it is among the allowed ones."""
         choices = sorted(set(allowed))
         if value not in choices:
             wanted = " or ".join(str(choice) for choice in choices)
@@ -295,7 +297,8 @@ class _Reader:
         return value
 
     def inner(self, name: str, body_bytes: int | None = None) -> int:
-        """An inner object's header, of the outer version and uncompressed; returns its body's bytes."""
+        """Read an inner object's header, which has the outer version and no compression, and return its
+        body's bytes."""
         version, compression, size = _parse_header(
             self.take(_HEADER.size), lambda text: self.fail(text, _HEADER.size)
         )
@@ -314,7 +317,7 @@ class _Reader:
         return size - _HEADER.size
 
     def words(self, counts: Iterable[int]) -> NDArray[np.uint64]:
-        """A DynArray whose count must be one of counts."""
+        """Read a DynArray whose count must be one of counts."""
         body = self.inner("array")
         count = self.expect("the array's count of words", self.u64(), counts)
         if body != 8 + 8 * count:
@@ -332,7 +335,7 @@ class _Reader:
 def _parse_header(
     head: bytes | memoryview, fail: Callable[[str], NoReturn]
 ) -> tuple[tuple[int, int], int, int]:
-    """Version, compression and total size of a header's 16 bytes."""
+    """Parse version, compression and total size from a header's 16 bytes."""
     magic, header_bytes, major, minor, compression, reserved, size = _HEADER.unpack(head)
     if magic != _MAGIC or header_bytes != _HEADER.size or reserved != 0:
         fail("there is no SEAL header here; check that the bytes are a SEAL object of this kind and whole.")
@@ -344,7 +347,7 @@ def _parse_header(
 
 
 def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reader:
-    """A reader behind the header of a whole object of at most limit bytes when unpacked."""
+    """Return a reader after the header of a whole object of at most `limit` bytes when unpacked."""
 
     def fail(sentence: str) -> NoReturn:
         raise FrameError(f"SEAL {what}, byte 0: {sentence}")
@@ -369,7 +372,7 @@ def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reade
 
 
 def _levels(parms: ParameterSet, scheme: Scheme, counts: Iterable[int]) -> dict[bytes, int]:
-    """parms_id -> count of primes, for each count."""
+    """Map parms_id to the count of primes, for each count."""
     return {parms.parms_id(scheme, count): count for count in counts}
 
 
@@ -401,7 +404,7 @@ def _read_scale(reader: _Reader, *, is_one: bool) -> float:
 def _check_residues(
     words: NDArray[Any], parms: ParameterSet, rows: int, primes: int, fail: Callable[[str], NoReturn]
 ) -> Residues:
-    """words as uint32 [rows, primes, n], each below its prime."""
+    """Return words as uint32 [rows, primes, n], each of which must be below its prime."""
     shaped = words.reshape(rows, primes, parms.n)
     bound = np.array(parms.primes[:primes], dtype=np.uint64).reshape(1, primes, 1)
     if (shaped >= bound).any():
@@ -470,7 +473,7 @@ def _read_ciphertext_body(
 def _unlabelled(
     data: bytes | bytearray | memoryview, kind: Kind, parms: ParameterSet, scheme: Scheme
 ) -> tuple[memoryview, Label | None]:
-    """SEAL's bytes, and the label if there is one; it must be of what is wanted."""
+    """Split data into SEAL's bytes and the label, if there is one; it must belong to the expected object."""
     seal, label = detach(data)
     if label is not None:
         label.check(kind, parms, scheme)
@@ -478,12 +481,13 @@ def _unlabelled(
 
 
 def _ciphertext_bytes(parms: ParameterSet, primes: int, rows: int) -> int:
-    """Most bytes of a ciphertext or public key: in full (a seed is shorter than n words) and of version 4."""
+    """Return the most bytes of a ciphertext or public key: in full (a seed is shorter than n words) and of
+    version 4."""
     return _CIPHERTEXT_FIXED + 8 * rows * primes * parms.n
 
 
 def most_ciphertext_bytes(parms: ParameterSet) -> int:
-    """Most bytes that any ciphertext of two polynomials, and so a result, can have."""
+    """Return the most bytes of a ciphertext of two polynomials, and so of a result."""
     return _ciphertext_bytes(parms, len(parms.primes), 2)
 
 
@@ -496,8 +500,8 @@ def read_ciphertext(
 ) -> SealCiphertext:
     """Read a Ciphertext at any level below the key's, full or seeded, with its label or without.
 
-    sizes: the counts of polynomials to accept (2; 3 before relinearization). FrameError if any field is not
-    as parms and scheme have it.
+    sizes: the counts of polynomials to accept (2; 3 before relinearization). Raises FrameError for a field
+    that does not fit parms and scheme.
     """
     return _read_detached(*detach(data), parms, tuple(sizes), scheme)
 
@@ -509,8 +513,8 @@ def read_as_labelled(
     *,
     sizes: Iterable[int] = (2,),
 ) -> SealCiphertext:
-    """As read_ciphertext. parms, scheme: None: those that the label names, and CKKS without a label.
-    ParameterError too if nothing names the set."""
+    """Read a Ciphertext as read_ciphertext does. parms, scheme: None for those that the label names, and for
+    CKKS without a label. Raises ParameterError also if nothing names the set."""
     seal, label = detach(data)
     if parms is None:
         if label is None:
@@ -556,7 +560,7 @@ def read_public_key(
     *,
     scheme: Scheme = CKKS,
 ) -> SealPublicKey:
-    """Read a PublicKey: two polynomials over all primes, full or seeded. FrameError if it is none."""
+    """Read a PublicKey: two polynomials over all primes, full or seeded. Raises FrameError if it is none."""
     reader = _open(data, "public key", _ciphertext_bytes(parms, len(parms.primes), 2))
     levels = _levels(parms, scheme, [len(parms.primes)])
     key = _read_ciphertext_body(reader, parms, scheme, levels, [2], is_key=True)
@@ -584,7 +588,7 @@ def _open_key_switch_keys(
     dimension: int,
     most_keys: int,
 ) -> _Reader:
-    """A reader behind the first dimension of RelinKeys or GaloisKeys."""
+    """Return a reader after the first dimension of RelinKeys or GaloisKeys."""
     if parms.special_prime is None:
         raise FrameError(
             f"SEAL {what}: parameter set {parms.name} has no special prime and so no key switching; use a "
@@ -608,7 +612,7 @@ def read_relin_keys(
     *,
     scheme: Scheme = CKKS,
 ) -> SealRelinKeys:
-    """Read RelinKeys that hold one key. FrameError if they are not of parms."""
+    """Read RelinKeys that hold one key. Raises FrameError if they are not of parms."""
     data, label = _unlabelled(data, Kind.RELIN_KEYS, parms, scheme)
     reader = _open_key_switch_keys(data, "relinearization keys", parms, scheme, 1, 1)
     count = reader.expect("the parts of the key", reader.u64(), [data_primes(parms)])
@@ -624,7 +628,7 @@ def read_galois_keys(
     most_keys: int = MAX_GALOIS_KEYS,
     scheme: Scheme = CKKS,
 ) -> SealGaloisKeys:
-    """Read GaloisKeys of at most most_keys elements. FrameError if they are not of parms."""
+    """Read GaloisKeys of at most most_keys elements. Raises FrameError if they are not of parms."""
     data, label = _unlabelled(data, Kind.GALOIS_KEYS, parms, scheme)
     reader = _open_key_switch_keys(data, "Galois keys", parms, scheme, parms.n, most_keys)
     keys: dict[int, KeySwitchKey] = {}
@@ -649,7 +653,8 @@ def read_plaintext(
     *,
     scheme: Scheme = CKKS,
 ) -> SealPlaintext:
-    """Read a Plaintext: NTT form at a data level, or BFV's coefficient form. FrameError if it is none."""
+    """Read a Plaintext: NTT form at a data level, or BFV's coefficient form. Raises FrameError if it is
+    none."""
     limit = _HEADER.size + 32 + 16 + _ARRAY_OVERHEAD + 8 * parms.n * data_primes(parms)
     reader = _open(data, "plaintext", limit)
     levels = _levels(parms, scheme, range(1, data_primes(parms) + 1))
@@ -680,7 +685,7 @@ def read_secret_key(
     *,
     scheme: Scheme = CKKS,
 ) -> SealSecretKey:
-    """Read a SecretKey. FrameError if it is not one of parms, or is zero at a prime."""
+    """Read a SecretKey. Raises FrameError if it does not belong to parms, or is zero at a prime."""
     primes = len(parms.primes)
     reader = _open(data, "secret key", _HEADER.size + 32 + 16 + _ARRAY_OVERHEAD + 8 * parms.n * primes)
     _read_level(reader, parms, _levels(parms, scheme, [primes]))
@@ -728,7 +733,7 @@ def read_parameters(data: bytes | bytearray | memoryview) -> SealParameters:
 
 
 def _object(*body: bytes) -> bytes:
-    """An uncompressed object of the version that loads everywhere."""
+    """Make an uncompressed object of the version that loads everywhere."""
     size = _HEADER.size + sum(len(part) for part in body)
     return b"".join((_HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _COMPRESSION_NONE, 0, size), *body))
 
@@ -761,7 +766,7 @@ def _labelled(
     model_id: int | None = None,
     known: Known = UNKNOWN,
 ) -> bytes:
-    """SEAL's bytes, and their label if the thing's key is known."""
+    """Return SEAL's bytes, with a label if the object's key is known."""
     if thing.key_id is None:
         return seal
     of = thing.parms.id, thing.key_id
@@ -769,15 +774,16 @@ def _labelled(
 
 
 def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
-    """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
-    or seed is wrong."""
+    """Write a Ciphertext as bytes, full or seeded, with a label if its key is known. Raises FrameError if
+    shape, range or seed is wrong."""
     scale = ciphertext.scale if not ciphertext.scheme.is_bfv else 0.0
     of = scale, ciphertext.model_id, ciphertext.known
     return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, *of)
 
 
 def write_public_key(key: SealPublicKey) -> bytes:
-    """A PublicKey as bytes, as write_ciphertext but without a label: its key id is a digest of them."""
+    """Write a PublicKey as bytes, like write_ciphertext but without a label: its key id is a digest of the
+    bytes."""
     ct = key
     rows = 1 if ct.seed is not None else len(ct.residues)
     residues = _writable_residues(ct.residues, ct.parms, rows, ct.primes)
@@ -800,7 +806,7 @@ def write_public_key(key: SealPublicKey) -> bytes:
 
 
 def write_plaintext(plaintext: SealPlaintext) -> bytes:
-    """A Plaintext as bytes. FrameError if shape or range is wrong."""
+    """Write a Plaintext as bytes. Raises FrameError if shape or range is wrong."""
     pt = plaintext
     if pt.primes:
         values: NDArray[Any] = _writable_residues(pt.values[np.newaxis], pt.parms, 1, pt.primes)
@@ -816,7 +822,7 @@ def write_plaintext(plaintext: SealPlaintext) -> bytes:
 
 
 def write_secret_key(key: SealSecretKey) -> bytes:
-    """A SecretKey as bytes. FrameError if shape or range is wrong."""
+    """Write a SecretKey as bytes. Raises FrameError if shape or range is wrong."""
     primes = len(key.parms.primes)
     residues = _writable_residues(key.residues[np.newaxis], key.parms, 1, primes)
     parms_id = key.parms.parms_id(key.scheme, primes)
@@ -832,15 +838,15 @@ def _key_switch_key(key: KeySwitchKey, parms: ParameterSet) -> list[bytes]:
 
 
 def write_relin_keys(keys: SealRelinKeys) -> bytes:
-    """RelinKeys as bytes, with their label if their key is known. FrameError if a part is wrong."""
+    """Write RelinKeys as bytes, with a label if their key is known. Raises FrameError if a part is wrong."""
     parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes))
     seal = _object(parms_id, _u64(1), *_key_switch_key(keys.key, keys.parms))
     return _labelled(seal, Kind.RELIN_KEYS, keys)
 
 
 def write_galois_keys(keys: SealGaloisKeys) -> bytes:
-    """GaloisKeys as bytes, with their label if their key is known. FrameError if an element is not odd in
-    3 .. 2n - 1 or a part is wrong."""
+    """Write GaloisKeys as bytes, with a label if their key is known. Raises FrameError if an element is not
+    odd in 3 .. 2n - 1 or a part is wrong."""
     n = keys.parms.n
     for element in keys.keys:
         if element % 2 == 0 or not 3 <= element < 2 * n:
@@ -853,11 +859,12 @@ def write_galois_keys(keys: SealGaloisKeys) -> bytes:
 
 
 def write_parameters(parms: ParameterSet, scheme: Scheme = CKKS) -> bytes:
-    """EncryptionParameters as bytes."""
+    """Write EncryptionParameters as bytes."""
     moduli = [_object(_u64(value)) for value in (*parms.primes, scheme.plain_modulus)]
     return _object(bytes([scheme.code]), _u64(parms.n, len(parms.primes)), *moduli)
 
 
 def key_id_of(public_key: bytes) -> int:
-    """A key pair's name on the wire: the first 8 bytes, little-endian, of BLAKE2b-256 over SEAL's bytes."""
+    """Return a key pair's name on the wire: the first 8 bytes, little-endian, of BLAKE2b-256 over SEAL's
+    bytes."""
     return int.from_bytes(hashlib.blake2b(public_key, digest_size=32).digest()[:8], "little")

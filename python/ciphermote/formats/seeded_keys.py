@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluation keys in Ciphermote's own format: for any number of special primes, uniform halves as seeds.
+"""Evaluation keys in Ciphermote's own format, with any number of special primes and with seeds for the
+uniform halves.
 
-SEAL's format has one special prime and takes 64 bits for each residue. This one takes 32 bits, for half of
-the residues. docs/wire-format.md has the layout. Everything in it is public.
+SEAL's format has one special prime and 64 bits for each residue. This one has 32 bits, for half of the
+residues. docs/wire-format.md has the layout. Everything in it is public.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Bytes = bytes | bytearray | memoryview
 
 
 class KeyKind(IntEnum):
-    """What keys switch from."""
+    """The kind of a key-switch key, by the key that it switches from."""
 
     RELINEARIZATION = 1
     GALOIS = 2
@@ -46,7 +47,7 @@ NAMES = {
     KeyKind.GALOIS: "Galois keys",
     KeyKind.REKEY: "a rekey key",
 }
-"""For people."""
+"""Names of the kinds in messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +60,8 @@ class SeededKey:
 
 @dataclass(frozen=True, eq=False)
 class SeededKeys:
-    """keys: by Galois element; of the other kinds one, at 0. key_id: of the owner's key. source_id: of the
-    key that a rekey key leads from; 0 otherwise."""
+    """Evaluation keys of one kind. keys: by Galois element; other kinds have one, at 0. key_id: ID of the
+    owner's key. source_id: ID of the key that a rekey key converts from; 0 otherwise."""
 
     parameters: ParameterSet
     kind: KeyKind
@@ -70,17 +71,17 @@ class SeededKeys:
 
     @property
     def key(self) -> SeededKey:
-        """The only one, of the kinds that have one."""
+        """The only key, for kinds that have one."""
         return self.keys[0]
 
 
 def are_seeded(data: Bytes) -> bool:
-    """Whether data begins as this format does, and not as what SEAL saves."""
+    """Whether data begin like this format, and not like SEAL's bytes."""
     return bytes(data[: len(MAGIC)]) == MAGIC
 
 
 def stated_kind(data: Bytes) -> KeyKind:
-    """FrameError unless data begin as keys of this version do."""
+    """Read the kind of keys. Raises FrameError unless data begin like keys of this version."""
     if len(data) < _HEADER.size or not are_seeded(data):
         raise FrameError("These bytes are no evaluation keys: they do not begin as such keys do.")
     _, version, number, *_ = _HEADER.unpack_from(data)
@@ -97,13 +98,12 @@ def stated_kind(data: Bytes) -> KeyKind:
 
 
 def stated_parameters_id(data: Bytes) -> int:
-    """The ID of the parameter set that data name. They have a stated_kind."""
+    """Return the ID of the parameter set that data name, which must have a stated_kind."""
     return int(_HEADER.unpack_from(data)[_PARAMETERS_FIELD])
 
 
 def stated_bytes(head: Bytes) -> int:
-    """How long keys that begin so are, by what they say, which nothing has checked yet. At least the
-    header's bytes."""
+    """Return the length that a header states, which nothing has checked yet; at least the header's bytes."""
     if len(head) < _HEADER.size:
         return _HEADER.size
     _, _, _, log2_n, digit_primes, data, special, count, *_ = _HEADER.unpack_from(head)
@@ -123,8 +123,8 @@ def write(keys: SeededKeys) -> bytes:
 
 
 def read(data: Bytes, parameters: ParameterSet, kind: KeyKind) -> SeededKeys:
-    """Every field checked but the residues, which the evaluator compares with their primes. FrameError if
-    data are no such keys; MismatchError if they are of another set or kind."""
+    """Read keys and check every field but the residues, which the evaluator compares with their primes.
+    Raises FrameError if data are not such keys, or MismatchError if they have another set or kind."""
     view = memoryview(data).cast("B")
     if (found := stated_kind(view)) != kind:
         raise MismatchError(f"The file holds {NAMES[found]}, not {NAMES[kind]}: give the right file.")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of tags: by which a device's frames, their receipts and the results for it are known.
+"""The keys that authenticate a device's frames, their receipts and the results for the device.
 
-The owner derives them from the device's secret when it enrols the device. The device and the gateway hold
-them, each under a label of its own, so that nothing of one direction or kind passes for another's. They
-decrypt nothing; whoever has them can forge. docs/wire-format.md has the derivation.
+The owner derives them from the device's secret at enrolment, each with its own label, so that a message of
+one direction or kind never passes for another. The device and the gateway hold them. They decrypt nothing,
+but anyone who has them can forge messages. docs/wire-format.md has the derivation.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LARGEST_EPOCH = 2**16 - 1
 
 @dataclass(frozen=True)
 class TagKeys:
-    """48 bytes each, a ChaCha20 key and Poly1305's r. frames: of what the device sends; receipts: of what
-    the gateway answers; results: of frames for the device."""
+    """Three keys of 48 bytes each: a ChaCha20 key and Poly1305's r. frames: for frames from the device;
+    receipts: for the gateway's receipts; results: for frames to the device."""
 
     frames: bytes = field(repr=False)
     receipts: bytes = field(repr=False)
@@ -29,7 +29,7 @@ class TagKeys:
 
     @classmethod
     def derive(cls, secret: bytes, key_id: int, device: int, epoch: int) -> TagKeys:
-        """secret: the device's, 32 bytes; key_id: of the key that it encrypts under."""
+        """Derive the keys. secret: the device's, 32 bytes; key_id: ID of the key that it encrypts under."""
         return cls(*(_derived(label, secret, key_id, device, epoch) for label in _LABELS))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway: takes a fleet's ciphertexts in, keeps them, and computes what their owner asks for.
+"""The gateway receives and stores fleets' ciphertexts, and runs their owners' computations.
 
-It holds no key that decrypts. What it acknowledged is on the disk. `ciphermote serve` runs it
+It holds no key that decrypts. Everything that it has acknowledged is on the disk. `ciphermote serve` runs it
 (docs/operations.md); it needs the extra `gateway`.
 """

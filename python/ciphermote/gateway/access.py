@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tenants and tokens: who may do what.
+"""Tenants, tokens and their permissions.
 
-A token is "cmt_ID_SECRET". The database has a digest of the secret part alone, which is random and long, so
-a plain hash is enough. Scopes: device (send, fetch results; for one device, or as an uplink for a fleet),
-owner (everything of one tenant), operator (tenants, their owners' tokens, what is quarantined).
+A token is "cmt_ID_SECRET". The database holds only a digest of the secret part, which is random and long, so
+a plain hash suffices. Scopes: device (send, fetch results; for one device, or as an uplink for a fleet),
+owner (everything of one tenant), operator (tenants, their owners' tokens, quarantine).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
 _LONGEST_TOKEN = 200
 UPLINK = "uplink"
-"""In a broker's user, in place of a device's number."""
+"""Replaces a device's number in the broker's user of an uplink."""
 
 
 @dataclass(frozen=True)
 class Principal:
-    """Whoever holds a token. tenant: None for an operator; fleet: of a device's token; device: None for an
-    uplink. expires: when the token ends, in seconds since 1970; None: never."""
+    """The holder of a token. tenant: None for an operator; fleet: that of a device's token; device: None for
+    an uplink. expires: when the token ends, in seconds since 1970; None for never."""
 
     token: str
     scope: Scope
@@ -49,14 +49,14 @@ class Principal:
 
     @property
     def broker_user(self) -> str | None:
-        """Its name at an MQTT broker; None for those who have none."""
+        """The principal's user at an MQTT broker, or None."""
         if self.scope != "device":
             return None
         return broker_user(self.tenant_name, self.fleet_name, self.device)
 
     @property
     def named(self) -> dict[str, Any]:
-        """Who it is, for a log: nothing secret."""
+        """The principal's name in logs, which contains no secret."""
         found: dict[str, Any] = {"token": self.token, "scope": self.scope}
         if self.tenant is not None:
             found["tenant"] = self.tenant_name
@@ -74,7 +74,7 @@ LOCAL = "local"
 
 
 class Access:
-    """Makes, checks and revokes tokens. local_token: an operator's, known to this process only."""
+    """Makes, checks and revokes tokens. local_token: an operator's token that only this process knows."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -82,10 +82,10 @@ class Access:
         self._known: OrderedDict[bytes, Principal] = OrderedDict()
         self._lock = threading.Lock()
         self._changes = 0
-        """How often tokens have ended: one that was looked up before may have ended since."""
+        """Counts ended tokens: a token that was looked up earlier may have ended since."""
 
     def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
-        """Who sends this Authorization header. Refusal unless it is one of these scopes."""
+        """Return the sender of an Authorization header. Raises Refusal unless it has one of these scopes."""
         if authorization is None or not authorization.startswith("Bearer "):
             raise Refusal(401, "no-token", "There is no token: send the header Authorization: Bearer TOKEN.")
         found = self.of_token(authorization.removeprefix("Bearer ").strip())
@@ -98,14 +98,14 @@ class Access:
         return found
 
     def named(self, authorization: str | None) -> dict[str, Any]:
-        """Whoever sends this header, for a log; empty if that is nobody."""
+        """Name the sender of a header in a log; empty if unknown."""
         try:
             return self.principal(authorization, "device", "owner", "operator").named
         except Refusal:
             return {}
 
     def of_token(self, token: str) -> Principal:
-        """Refusal if it is unknown, revoked or expired."""
+        """Look up a token. Raises Refusal if it is unknown, revoked or expired."""
         digest = hashlib.sha256(token.encode(errors="replace")).digest()
         found = self._known.get(digest)
         if found is None:
@@ -156,9 +156,9 @@ class Access:
         limited: bool = True,
         keep: Callable[[str], None] | None = None,
     ) -> str:
-        """A new token. It is shown once; nobody can tell it again. keep: is given it before it holds, so that
-        whoever dies between the two is left without a token rather than with one that nobody knows. expires:
-        when it ends; None: never. limited: by the tenant's quotas."""
+        """Make a new token, which cannot be shown again. keep: gets the token before it becomes valid, so
+        that a crash between the two leaves no valid token that nobody knows. expires: when it ends; None for
+        never. limited: whether the tenant's quotas apply."""
         _check_future(expires)
         identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
         token = f"cmt_{identifier}_{secret}"
@@ -175,7 +175,8 @@ class Access:
         return token
 
     def revoke(self, identifier: str, tenant: int | None) -> None:
-        """tenant: whose token it has to be; None: anyone's. Refusal if there is none."""
+        """Revoke a token. tenant: the token's required tenant; None for any. Raises Refusal if there is
+        none."""
         with self._database.writing() as database:
             done = database.execute(
                 "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL "
@@ -187,7 +188,7 @@ class Access:
             self._database.once_stored(self.forget)
 
     def renew(self, identifier: str, expires: float | None) -> None:
-        """Have a token that is not revoked end then; None: never."""
+        """Change the end of a token that is not revoked; None for never."""
         _check_future(expires)
         with self._database.writing() as database:
             database.execute(
@@ -196,7 +197,7 @@ class Access:
             self._database.once_stored(self.forget)
 
     def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
-        """All tokens of one device, within a transaction."""
+        """Revoke all tokens of one device, within a transaction."""
         database.execute(
             "UPDATE tokens SET revoked = ? WHERE fleet = ? AND device = ? AND revoked IS NULL",
             (time.time(), fleet, device),
@@ -204,14 +205,14 @@ class Access:
         self._database.once_stored(self.forget)
 
     def forget(self) -> None:
-        """Look every token up anew."""
+        """Drop the cache, so that every token is looked up again."""
         with self._lock:
             self._changes += 1
             self._known.clear()
 
     def ended(self, after: float, until: float) -> list[tuple[str, str]]:
-        """(id, user at a broker) of devices' tokens that have ended in this time: revoked, expired, or of a
-        fleet that was deleted."""
+        """Return (id, user at a broker) of devices' tokens that ended in this period: revoked, expired, or of
+        a deleted fleet."""
         rows = self._database.connection.execute(
             "SELECT k.id, t.name AS tenant, f.name AS fleet, k.device FROM ("
             "SELECT * FROM tokens WHERE revoked > ?1 AND revoked <= ?2 "
@@ -224,7 +225,7 @@ class Access:
         return [(row["id"], broker_user(row["tenant"], row["fleet"], row["device"])) for row in rows]
 
     def listed(self, tenant: int | None, after: str = "") -> list[dict[str, object]]:
-        """A page, by id, without their secrets."""
+        """Return a page of tokens by id, without their secrets."""
         rows = self._database.connection.execute(
             "SELECT t.id, t.scope, t.note, t.created, t.expires, t.revoked, t.device, f.name AS fleet "
             "FROM tokens t "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP API. Devices deliver and fetch; owners define fleets, enroll, and ask for results; operators look
-after tenants. What is refused is answered with a problem (RFC 9457): a name for programs, a sentence for
-people.
+"""The HTTP API. Devices deliver ciphertexts and fetch results; owners define fleets, enroll devices, and run
+computations; operators manage tenants. Refusals are problems (RFC 9457): a name for programs and a sentence
+for people.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ IdempotencyKey = Annotated[
 
 
 def _routed(route: routes.Route, actions: tuple[str, ...]) -> str:
-    """A route whose {action} is one of a few words. Another one is no path here, or that of another method
-    (405)."""
+    """A route whose {action} is one of a few words. For other words the path does not exist, or has another
+    method (405)."""
     name = "_or_".join(actions)
     words = type(name, (StringConvertor,), {"regex": one_of(actions)})
     register_url_convertor(name, words())
@@ -157,7 +157,7 @@ OwnedFleet = Annotated[Fleet, Depends(_fleet)]
 
 
 def actor_of(request: Request, principal: Principal) -> Actor:
-    """Who makes a change, for the audit log."""
+    """Return who makes a change, for the audit log."""
     if principal.token == LOCAL:
         return Actor(LOCAL, LOCAL)
     address = request.client.host if request.client else "unknown"
@@ -172,7 +172,7 @@ def _recorder(request: Request, gateway: TheGateway, owner: Owner) -> _Recorder:
 
 
 _Recorder = Callable[..., AbstractContextManager[object]]
-"""Called with an action and its details: a block whose change stands in the audit log as the owner's."""
+"""Called with an action and its details: the block's change is recorded in the audit log as the owner's."""
 Record = Annotated[_Recorder, Depends(_recorder)]
 
 
@@ -218,7 +218,8 @@ def _delivery_described() -> dict[str, Any]:
     response_class=Response,
 )
 async def deliver(request: Request) -> Response:
-    """Take frames of one attempt, whole or in parts, in any order. Answered once they are on the disk."""
+    """Take frames of one attempt, whole or in parts, in any order. The answer comes once they are on the
+    disk."""
     fleet = request.path_params["fleet"]
     return answer(await _take_delivery(gateway_of(request), fleet, request.scope, request.receive))
 
@@ -272,7 +273,7 @@ def fetch_result(
     counter: _Id,
     device: Annotated[int | None, Ascii, Query(ge=0, le=2**32 - 1)] = None,
 ) -> Response:
-    """The result that answers an attempt. device: whose, if the token is an uplink's."""
+    """Fetch the result that answers an attempt. device: required if the token is an uplink's."""
     principal = _device(request)
     found = _device_fleet(gateway, principal, fleet)
     number = principal.device if principal.device is not None else device
@@ -297,14 +298,14 @@ owners = APIRouter(tags=["owners"], responses=PROBLEMS, route_class=StrictRoute)
 
 @owners.get(routes.TENANT)
 def show_tenant(gateway: TheGateway, owner: Owner) -> TenantView:
-    """Whose token this is: the tenant's name, which its devices' MQTT users begin with, and its quotas."""
+    """Show the token's tenant: its name, with which its devices' MQTT users begin, and its quotas."""
     assert owner.tenant is not None
     return TenantView.model_validate(gateway.registry.tenant_of(owner.tenant))
 
 
 @owners.get(routes.FLEETS)
 def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> FleetList:
-    """A page of the tenant's fleets, of names that come after."""
+    """List a page of the tenant's fleets, with names after `after`."""
     assert owner.tenant is not None
     return FleetList.of(gateway.registry.fleets(owner.tenant, after), "name")
 
@@ -313,7 +314,7 @@ def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> Fl
 def define_fleet(
     gateway: TheGateway, owner: Owner, record: Record, fleet: _Name, definition: Definition
 ) -> None:
-    """Define a fleet, once and for all."""
+    """Define a fleet. Its definition cannot change."""
     assert owner.tenant is not None
     with record("fleet define", fleet=fleet):
         gateway.registry.put_fleet(owner.tenant, fleet, definition)
@@ -322,13 +323,13 @@ def define_fleet(
 
 @owners.get(routes.FLEET)
 def progress(gateway: TheGateway, fleet: OwnedFleet) -> Progress:
-    """How far it is: devices, windows, jobs."""
+    """Show a fleet's progress: devices, windows, jobs."""
     return Progress.model_validate(gateway.registry.progress(fleet))
 
 
 @owners.get(routes.RETENTION)
 def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> Retention:
-    """How long windows and results are kept, and until when windows may be deleted."""
+    """Show how long windows and results are stored, and up to which time windows may be deleted."""
     return Retention.model_validate(gateway.registry.retention(fleet))
 
 
@@ -336,7 +337,7 @@ def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> Retention:
 def set_retention(
     gateway: TheGateway, record: Record, fleet: OwnedFleet, retention: RetentionRequest
 ) -> None:
-    """Have windows and results deleted after so many days, or none."""
+    """Set after how many days windows and results are deleted; null keeps them indefinitely."""
     with record("fleet retention set", fleet=fleet.name, retain_days=retention.retain_days):
         gateway.registry.set_retention(fleet, retention.retain_days)
     log.info("retention", fleet=fleet.name, days=retention.retain_days)
@@ -353,7 +354,8 @@ async def watch(
     fleet: OwnedFleet,
     events: Annotated[int, Ascii, Query(ge=1, le=1_000_000)] = 1_000_000,
 ) -> StreamingResponse:
-    """The same as it changes, once a second (server-sent events); events: end after so many."""
+    """Stream a fleet's progress once a second, as it changes (server-sent events); events: the number after
+    which to end."""
 
     async def lines() -> AsyncIterator[str]:
         for number in range(events):
@@ -382,7 +384,7 @@ async def put_keys(
     fleet: OwnedFleet,
     kind: Annotated[str, Path(pattern=f"^({one_of(KEY_KINDS)})$")],
 ) -> None:
-    """Give the fleet's public evaluation keys."""
+    """Upload the fleet's public evaluation keys."""
     await _upload(request, fleet, lambda data: gateway.registry.put_evaluation_keys(fleet, kind, data))
 
 
@@ -398,7 +400,7 @@ async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) 
 
 @owners.get(routes.DEVICES)
 def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> DeviceList:
-    """A page of devices, of numbers above after."""
+    """List a page of devices, with numbers above `after`."""
     return DeviceList.of(gateway.registry.devices(fleet, after), "number")
 
 
@@ -418,7 +420,7 @@ def enroll(
     openapi_extra=_body("The rekey key that was made with the device's keys"),
 )
 async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet, number: _Number) -> None:
-    """Give what brings a device's ciphertexts under the owner's key."""
+    """Upload the public key that converts a device's ciphertexts to the owner's key."""
     await _upload(request, fleet, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
 
 
@@ -430,9 +432,9 @@ def set_device_state(
     number: _Number,
     action: Annotated[str, Path(pattern=f"^({one_of(DEVICE_ACTIONS)})$")],
 ) -> None:
-    """quarantine: take nothing more from a device, and leave its windows out of jobs that are made from now
-    on, until it is activated; a revoked one's, too. revoke: take nothing more from it for good, and revoke
-    its tokens; windows that it has sent go on counting."""
+    """Change a device's state. quarantine: refuse the device and leave its windows out of new jobs until it
+    is activated, also if it is revoked. revoke: refuse the device permanently and revoke its tokens; windows
+    that it has sent still count."""
     states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
     with record(f"device {action}", fleet=fleet.name, device=number):
         gateway.registry.set_state(fleet, number, states[action])
@@ -465,14 +467,14 @@ def list_windows(
     after: _After = 0,
     device: Annotated[int | None, Ascii, Query(ge=0, le=2**32 - 1)] = None,
 ) -> WindowList:
-    """A page of the windows that count, in the order in which they became complete."""
+    """List a page of the windows that count, in the order of their completion."""
     return WindowList.of(gateway.registry.windows(fleet, after, device), "sequence")
 
 
 @owners.get(routes.STREAMS)
 def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> StreamList:
-    """A page of the fleet's streams, of names that come after, with summaries of their specs. stalled: why a
-    stream makes no jobs now: its tenant has as many as it may."""
+    """List a page of the fleet's streams, with names after `after` and summaries of their specs. stalled: why
+    a stream makes no jobs at present: its tenant's quota is used up."""
     return StreamList.of(gateway.jobs.streams(fleet, after), "name")
 
 
@@ -480,7 +482,7 @@ def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "")
 def add_stream(
     gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest, key: IdempotencyKey = None
 ) -> Created:
-    """Have a computation made for each interval from now on."""
+    """Run a computation for each interval from now on."""
     made, _ = gateway.idempotency.once(
         fleet.tenant,
         key,
@@ -493,14 +495,14 @@ def add_stream(
 
 @owners.delete(routes.STREAM, status_code=204)
 def end_stream(gateway: TheGateway, fleet: OwnedFleet, name: _Name) -> None:
-    """Make no more jobs of it; those that there are stay."""
+    """End a stream: it makes no more jobs, and its earlier jobs stay."""
     gateway.jobs.end_stream(fleet.id, name)
 
 
 @owners.get(routes.JOBS)
 def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> JobList:
-    """A page of jobs, of numbers above after, with summaries of their specs: without devices, weights and
-    model."""
+    """List a page of jobs, with numbers above `after` and summaries of their specs, without devices, weights
+    and model."""
     return JobList.of(gateway.jobs.listed(fleet.id, after), "id")
 
 
@@ -515,13 +517,13 @@ def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest, key: Idempo
 
 @owners.get(routes.JOB)
 def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> JobView:
-    """A job: its spec without a model, its state and progress."""
+    """Show a job: its spec without a model, its state and progress."""
     return JobView.model_validate(gateway.jobs.shown(fleet.id, job))
 
 
 @owners.delete(routes.JOB, status_code=204)
 def delete_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> None:
-    """Forget a job that is over, and its result. Its bytes are the tenant's again within some hours."""
+    """Delete a job that is over, and its result. Its bytes are released within some hours."""
     gateway.jobs.delete(fleet.id, job)
 
 
@@ -532,7 +534,8 @@ def change_job(
     job: _Id,
     action: Annotated[str, Path(pattern=f"^({one_of(JOB_ACTIONS)})$")],
 ) -> Created:
-    """cancel; retry: try a failed or cancelled one again; replay: compute it anew with what came since."""
+    """Change a job. cancel: stop it; retry: run a failed or cancelled job again; replay: compute it anew with
+    the windows received since."""
     return Created(id=gateway.jobs.change(fleet, job, action))
 
 
@@ -544,13 +547,13 @@ def change_job(
 def job_result(
     gateway: TheGateway, fleet: OwnedFleet, job: _Id, part: Annotated[int, Path(ge=0, le=2**31)]
 ) -> Response:
-    """A ciphertext of its result, for the owner to decrypt."""
+    """Fetch one ciphertext of a job's result, which the owner can decrypt."""
     return Response(gateway.jobs.result(fleet.id, job, part), media_type=OCTETS)
 
 
 @owners.get(routes.CONTRIBUTORS)
 def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, after: _Skip = 0) -> ContributorList:
-    """A page of the windows in its result, as [device, epoch, window]: those after the first `after`."""
+    """List a page of the windows in a job's result, as [device, epoch, window], after the first `after`."""
     found = gateway.jobs.contributors(fleet.id, job, after)
     return ContributorList(
         items=found,
@@ -560,7 +563,7 @@ def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id, after: _S
 
 @owners.get(routes.LEFT_OUT)
 def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> LeftOut:
-    """The windows that it was asked for and that did not count: how many, of how many devices, and [device,
+    """Show the requested windows that did not count: their number, the number of their devices, and [device,
     epoch, window] of the first 1000."""
     return LeftOut.model_validate(gateway.jobs.left_out(fleet.id, job))
 
@@ -569,7 +572,7 @@ def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> LeftOut:
 def list_tokens(
     gateway: TheGateway, owner: Owner, after: Annotated[str, Query(pattern=f"^(?:{ID})?$")] = ""
 ) -> TokenList:
-    """A page of the tenant's tokens, of ids that come after, without their secrets."""
+    """List a page of the tenant's tokens, with ids after `after`, without their secrets."""
     return TokenList.of(gateway.access.listed(owner.tenant, after), "id")
 
 
@@ -581,8 +584,8 @@ def make_token(
     asked: TokenRequest,
     key: IdempotencyKey = None,
 ) -> TokenSecret:
-    """A new token of the tenant. It is shown this once. A device's older tokens hold until they are
-    revoked."""
+    """Make a new token of the tenant. It is shown only once. A device's older tokens stay valid until they
+    are revoked."""
     assert owner.tenant is not None
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
     details = asked.model_dump(exclude_none=True)
@@ -621,7 +624,7 @@ def revoke_token(
     record: Record,
     identifier: Annotated[str, Path(pattern=ID_PATTERN)],
 ) -> None:
-    """Take a token back."""
+    """Revoke a token."""
     with record("token revoke", token=identifier):
         gateway.access.revoke(identifier, owner.tenant)
 
@@ -633,7 +636,7 @@ health = APIRouter(tags=["health"])
 
 @health.get(routes.HEALTH)
 async def healthz() -> Health:
-    """Whether the process answers."""
+    """Check that the process answers."""
     return Health(status="ok", version=ciphermote.__version__)
 
 
@@ -643,7 +646,7 @@ async def healthz() -> Health:
     responses={503: {"description": "The gateway cannot take anything now", "model": Readiness}},
 )
 def readyz(gateway: TheGateway) -> Response:
-    """Whether it takes deliveries."""
+    """Check that the gateway accepts deliveries."""
     reason = gateway.ready()
     found = Readiness(ready=reason is None, reason=reason)
     return JSONResponse(found.model_dump(), status_code=503 if reason else 200)
@@ -655,7 +658,7 @@ def readyz(gateway: TheGateway) -> Response:
     responses={200: {"content": {"text/plain": {}}}, 401: PROBLEMS[401], 403: PROBLEMS[403]},
 )
 def metrics(gateway: TheGateway, operator: _Operator) -> Response:
-    """For Prometheus, with an operator's token."""
+    """Return metrics for Prometheus; needs an operator's token."""
     gateway.ready()
     gateway.metrics.jobs_queued.set(gateway.jobs.waiting())
     return Response(generate_latest(gateway.metrics.registry), media_type="text/plain; version=0.0.4")
@@ -665,7 +668,7 @@ def metrics(gateway: TheGateway, operator: _Operator) -> Response:
 
 
 def description(*more: APIRouter) -> FastAPI:
-    """The API with no gateway behind it, for its openapi(), with the routes of further routers."""
+    """Return the API without a gateway, for its openapi(), with the routes of further routers."""
     app = FastAPI(
         title="Ciphermote gateway",
         version=ciphermote.__version__,
@@ -682,7 +685,8 @@ def description(*more: APIRouter) -> FastAPI:
 
 
 def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
-    """The API of a gateway that is started and stopped elsewhere, with the routes of further routers."""
+    """Return the API of a gateway that is started and stopped elsewhere, with the routes of further
+    routers."""
     app = description(*more)
     app.state.gateway = gateway
     app.state.stopping = False
@@ -698,7 +702,7 @@ def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
 
 
 class Deliveries:
-    """The application, with a short cut for what comes most: deliveries need no routing."""
+    """The application, with a short cut for the most frequent requests: deliveries need no routing."""
 
     _PATH = routes.DELIVERIES.pattern(fleet=NAME)
 
@@ -776,8 +780,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> str:
-    """That a path takes; empty for one that is not described, such as the description's own. (Starlette names
-    those of the first route alone that fits it.)"""
+    """Return the methods of a path; empty for one that is not described, such as the description's own.
+    (Starlette names only those of the first route that fits.)"""
     paths = request.app.openapi()["paths"]
     fitting = [t for t in paths if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", t), request.url.path)]
     exact = min(fitting, key=lambda template: template.count("{"), default=None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit log: who changed what, when, and from where. Entries are only ever added, in the transaction of
-the change that they describe, and the oldest ones leave when there are too many. No entry holds a secret.
+"""The audit log: who changed what, when, and from where. Entries are added in the transaction of the change
+that they describe, never changed, and removed only if there are too many, oldest first. No entry holds a
+secret.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from ciphermote.gateway.refusals import Refusal
 DONE = "done"
 MOST_OPERATOR_ENTRIES = 100_000
 MOST_OWNER_ENTRIES = 10_000
-"""Entries of one tenant's owners. Their number never shortens what is remembered of operators."""
+"""The most entries of one tenant's owners, so that they never displace those of operators."""
 _MOST_DETAILS = 2000
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Whoever makes a change. name: "local" for whoever has access to the gateway's directory, otherwise
+    """The author of a change. name: "local" for anyone with access to the gateway's directory, otherwise
     "token" and the token's id. address: the address that the request came from. tenant: the tenant whose
     owner acts; None for an operator."""
 
@@ -42,10 +43,9 @@ class Audit:
 
     @contextlib.contextmanager
     def recording(self, actor: Actor, action: str, details: dict[str, Any]) -> Iterator[sqlite3.Connection]:
-        """A transaction for a change, which is stored together with its entry or not at all.
+        """A transaction that stores a change together with its entry.
 
-        The block may add what it finds out to details. A Refusal in it undoes the change, and becomes the
-        entry's outcome.
+        The block may add to details. A Refusal in it undoes the change, and becomes the entry's outcome.
         """
         try:
             with self._database.writing() as database:
@@ -57,8 +57,8 @@ class Audit:
             raise
 
     def listed(self, before: int, tenant: str | None, limit: int) -> list[sqlite3.Row]:
-        """Entries from the newest to the oldest, of ids below before. tenant: those about it, and those of
-        its owners."""
+        """Return entries from the newest to the oldest, with ids below before. tenant: those about it, and
+        those of its owners."""
         return self._database.connection.execute(
             "SELECT a.id, a.time, a.actor, a.address, t.name AS owner_of, a.action, a.details, a.outcome "
             "FROM audit a LEFT JOIN tenants t ON t.id = a.tenant "

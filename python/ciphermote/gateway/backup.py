@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of a gateway, also of one that runs and is written to, and restoring them.
+"""Back up a gateway, even a running one under load, and restore it.
 
-The database is copied in one read transaction, which whoever writes does not disturb: so it ends. Then come
-segments and objects, for whatever the copy points to is there by then, and stays while the backup goes on: no
-sweep begins (BACKUP_LOCK_FILE). Files that an earlier backup has are not copied again. Everything is readable
-by its owner alone.
+The database is copied in one read transaction, which writers do not disturb, so it ends. Then segments and
+objects are copied: everything that the copy refers to exists by then, and stays during the backup, because no
+sweep begins (BACKUP_LOCK_FILE). Files in an earlier backup are not copied again. Only the owner can read the
+files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SCRATCH = ".new"
 
 @dataclass
 class Copied:
-    """What was copied. files, size: of segments and objects that were not there yet; database: its bytes."""
+    """Figures of a backup. files, size: number and bytes of new segments and objects; database: its bytes."""
 
     database: int = 0
     files: int = 0
@@ -47,9 +47,9 @@ class Copied:
 
 
 def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
-    """Copy a gateway's directory, but for its secrets, which go to a place of their own (None: nowhere).
-    target may hold an earlier backup, and holds it until the new one is whole. KeyFileError if there is no
-    gateway, or if its database is damaged; OSError."""
+    """Copy a gateway's directory, and its secrets to a separate directory (None: do not copy them). An
+    earlier backup in target stays intact until the new one is complete. Raises KeyFileError if there is no
+    gateway, or if its database is damaged, or OSError."""
     if not (data / DATABASE_FILE).is_file():
         raise KeyFileError(f"{data} has no {DATABASE_FILE}: name a gateway's directory (--data).")
     for place in filter(None, (target, secrets)):
@@ -77,7 +77,7 @@ def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
 
 
 def restore(backup: Path, secrets: Path, data: Path) -> None:
-    """Restore a gateway's directory, data, which must be empty or absent. KeyFileError."""
+    """Restore a gateway's directory, data, which must be empty or absent. Raises KeyFileError."""
     for path in (backup / DATABASE_FILE, secrets / WRAP_KEY_FILE):
         if not path.is_file():
             raise KeyFileError(f"{path} is missing: name a backup and the place of its secrets (--secrets).")
@@ -99,7 +99,7 @@ def _make(folder: Path) -> None:
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    """In one read transaction. KeyFileError if it is damaged."""
+    """Copy the database in one read transaction. Raises KeyFileError if it is damaged."""
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -119,7 +119,7 @@ def _copy_database(source: Path, target: Path) -> None:
 
 
 def _copy_new(source: Path, target: Path, copied: Copied) -> None:
-    """Files that are not there yet, or have another size or time: a segment grows while it is the newest."""
+    """Copy files that are missing, or that have another size or time: the newest segment grows."""
     for path in _files(source):
         there = target / path.name
         try:
@@ -139,7 +139,7 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    """Whole or not at all, with its time."""
+    """Copy a file atomically, with its time."""
     scratch = target.with_name(f"{target.name}{_SCRATCH}")
     scratch.unlink(missing_ok=True)
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -168,7 +168,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _forget_log(folder: Path) -> None:
-    """Remove the log of a copy that somebody has opened."""
+    """Remove the log that opening a copy of a database leaves."""
     for suffix in ("-wal", "-shm"):
         (folder / f"{DATABASE_FILE}{suffix}").unlink(missing_ok=True)
 

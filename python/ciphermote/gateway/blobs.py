@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's bytes: ciphertexts in segments that only grow until they go, and whole files by their digest.
+"""Storage of bytes: ciphertexts in append-only segments, and whole files by their digests.
 
-A segment is what devices sent, one delivery behind the other, and nothing else: frames say themselves how
-long they are, and carry checksums. The database says where each begins; bytes that it does not point to,
-which a crash between the two leaves, are never read.
+A segment is a concatenation of deliveries: frames contain their own lengths and checksums. The database knows
+where each delivery begins; bytes that it does not refer to, which a crash can leave, are never read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _DIGEST_BYTES = 20
 
 
 class Extent(NamedTuple):
-    """Where bytes lie."""
+    """The place of bytes in a segment."""
 
     segment: int
     offset: int
@@ -39,7 +38,7 @@ class Extent(NamedTuple):
 
 
 def parse_extents(text: str) -> list[Extent]:
-    """What ",".join of extents wrote."""
+    """Parse extents that were joined with commas."""
     return [Extent.parse(part) for part in text.split(",") if part]
 
 
@@ -48,12 +47,12 @@ def segment_path(folder: Path, number: int) -> Path:
 
 
 def segment_numbers(folder: Path) -> list[int]:
-    """The numbers of all segments, ascending."""
+    """Return the numbers of all segments, ascending."""
     return sorted(int(path.stem) for path in folder.glob("*.segment"))
 
 
 class Segments:
-    """Segments to append to, by one thread of one process; begun anew when one is full."""
+    """Appends to segments, in one thread of one process, and begins a new one when one is full."""
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
@@ -67,7 +66,8 @@ class Segments:
             self._open()
 
     def append(self, pieces: Sequence[bytes]) -> list[Extent]:
-        """Where each piece lies now, on the disk. OSError if there is no room: nothing is kept then."""
+        """Append pieces, and return the place of each; they are on the disk on return. Raises OSError if
+        there is no room, and stores nothing then."""
         if self._file < 0 or self._end >= self._segment_bytes:
             self._begin_next()
         start = self._end
@@ -117,7 +117,7 @@ def _write_all(file: int, pieces: Sequence[bytes], start: int) -> None:
 
 
 class SegmentReader:
-    """Reads what Segments wrote, in any process."""
+    """Reads segments, in any process."""
 
     def __init__(self, folder: Path, most_open: int = 16) -> None:
         self._folder = folder
@@ -126,11 +126,11 @@ class SegmentReader:
         self._maps: dict[int, memoryview] = {}
 
     def read(self, extents: Iterable[Extent]) -> bytes:
-        """The bytes of one delivery or several, joined. KeyFileError if they are not there."""
+        """Read the bytes of one or more deliveries, joined. Raises KeyFileError if they are missing."""
         return b"".join(self._read(extent) for extent in extents)
 
     def view(self, extents: Sequence[Extent]) -> bytes | memoryview:
-        """As read, without a copy of bytes that lie in one place."""
+        """Read as read does, without copying bytes that lie in one place."""
         if len(extents) != 1:
             return self.read(extents)
         (extent,) = extents
@@ -145,7 +145,7 @@ class SegmentReader:
         return mapped[extent.offset : end]
 
     def _mapped(self, segment: int) -> memoryview:
-        """What the segment holds now."""
+        """Map the segment's present content."""
         path = segment_path(self._folder, segment)
         try:
             with path.open("rb") as file:
@@ -173,7 +173,7 @@ class SegmentReader:
         return data
 
     def close(self) -> None:
-        """All files, so that those that are deleted take no room; they are opened again as they are read."""
+        """Close all files, so that deleted ones take no room; they are reopened when read."""
         for file in self._files.values():
             os.close(file)
         self._files.clear()
@@ -181,19 +181,19 @@ class SegmentReader:
 
 
 def digest_of(content: bytes) -> str:
-    """By which a whole file is named."""
+    """Return the digest that names a whole file."""
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 class Objects:
-    """Whole files by the digest of their content: keys that were uploaded, results."""
+    """Whole files by the digest of their content: uploaded keys, and results."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, content: bytes) -> str:
-        """Keep content, on the disk when this returns; its digest."""
+        """Store content, which is on the disk on return, and return its digest."""
         digest = digest_of(content)
         path = self._folder / digest
         try:
@@ -206,14 +206,14 @@ class Objects:
         return (self._folder / digest).exists()
 
     def size(self, digest: str) -> int | None:
-        """In bytes; None if it is not there."""
+        """Return a file's size in bytes; None if it does not exist."""
         try:
             return (self._folder / digest).stat().st_size
         except FileNotFoundError:
             return None
 
     def older_than(self, seconds: float) -> list[str]:
-        """Digests of those that nobody has put since then, in seconds since 1970."""
+        """Return the digests of files not stored again since a time in seconds since 1970."""
         with os.scandir(self._folder) as entries:
             return [
                 entry.name
@@ -222,7 +222,8 @@ class Objects:
             ]
 
     def delete(self, digest: str, seconds: float) -> int:
-        """Unless somebody has put it since then, or it is not there; how many bytes."""
+        """Delete a file, unless it was stored again since then or does not exist, and return the bytes
+        released."""
         path = self._folder / digest
         try:
             found = path.stat()
@@ -234,7 +235,7 @@ class Objects:
         return found.st_size
 
     def get(self, digest: str) -> bytes:
-        """KeyFileError if it is not there, or not what was kept."""
+        """Read a file. Raises KeyFileError if it is missing, or does not match its digest."""
         path = self._folder / digest
         try:
             content = path.read_bytes()

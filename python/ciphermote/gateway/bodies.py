@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of JSON: how large they are, how long they may take to come, and what they may say."""
+"""Limits on JSON bodies: their size, the time that they may take to arrive, and their form."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ciphermote.gateway.refusals import Refusal
 from ciphermote.rest import routes
 
 _READ_THEMSELVES = tuple(each.pattern() for each in (routes.DELIVERIES, routes.KEYS, routes.REKEY_KEY))
-"""Routes whose bodies are bytes, of which they take only so many themselves."""
+"""Routes whose bodies are bytes, which limit those themselves."""
 
 
 def log_caller(scope: Scope, access: Access) -> None:
-    """Have what is logged of a request name its sender."""
+    """Name the sender of a request in all of its log entries."""
     client = scope.get("client")
     named = access.named(Headers(scope=scope).get("authorization"))
     bind_caller("local" if client is None else client[0], named)
 
 
 class Bodies:
-    """Reads no body of JSON for a stranger, nor an endless one. (Uploads see to theirs themselves.)"""
+    """Reads JSON bodies only for valid tokens, and up to a limit. (Uploads limit theirs themselves.)"""
 
     def __init__(self, app: ASGIApp, access: Access, refused: Callable[[Request, Refusal], Response]) -> None:
         self._app = app
@@ -84,7 +84,7 @@ def _bounded(receive: Receive) -> Receive:
 
 
 class StrictRoute(APIRoute):
-    """Its JSON means one thing to every reader: no name twice, no NaN, no depth that overflows a stack."""
+    """A route whose JSON is unambiguous: no repeated name, no NaN, and no depth that overflows a stack."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Mosquitto of this gateway is configured with.
+"""Configuration of the gateway's Mosquitto broker.
 
-A device's user is TENANT.FLEET.NUMBER (TENANT.FLEET.uplink for an uplink), its password its token. It
-publishes to ciphermote/USER/up, and is answered under ciphermote/USER/down. Who is let in the gateway decides
-(broker_gate.py), so no file has a list of users.
+A device's user is TENANT.FLEET.NUMBER (TENANT.FLEET.uplink for an uplink), and its password is its token. It
+publishes to ciphermote/USER/up, and gets answers under ciphermote/USER/down. The gateway decides who may
+connect (broker_gate.py), so no file lists users.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ user {user}
 
 
 class BrokerFiles:
-    """One gateway's files for its broker, in a folder of their own."""
+    """A gateway's files for its broker, in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
@@ -64,7 +64,8 @@ class BrokerFiles:
         self.socket = self._folder / SOCKET_FILE
 
     def write(self, plugin: Path, port: int, certificate: Path, key: Path) -> None:
-        """The configuration. certificate, key: the gateway's own, by which devices know the broker too."""
+        """Write the configuration. certificate, key: the gateway's own, which also authenticate the broker to
+        devices."""
         text = _CONFIGURATION.format(
             plugin=plugin,
             folder=self._folder,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom a broker lets in: the plugin that Mosquitto loads (python/src/broker.c) asks the gateway at each
-connection, and several times a second whose tokens have ended since, and disconnects those.
+"""Access control for the broker.
 
-It asks over a local socket in the gateway's own folder, which nobody else can open. The answers come from
-threads, so that a busy event loop keeps no broker waiting.
+The plugin that Mosquitto loads (python/src/broker.c) asks the gateway at each connection; several times a
+second it also asks which tokens have ended, and disconnects their users. It asks over a local socket in the
+gateway's folder, which nobody else can open. Threads answer, so that the broker never waits for a busy event
+loop.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ from ciphermote.gateway.refusals import Refusal
 
 _QUESTION_BYTES = 65536
 _MOST_ENDED = 500
-"""Users in an answer, whose names have at most 92 bytes each."""
+"""The most users in an answer; their names have at most 92 bytes."""
 _OVERLAP_SECONDS = 2.0
-"""How far two looks for what has ended overlap, because a step of the clock may hide something."""
+"""Overlap of two periods of ended tokens, because a step of the clock may hide one."""
 _LONGEST_PATH = 107
-"""Bytes of a local socket's name."""
+"""The most bytes in a local socket's name."""
 
 
 def plugin_path() -> Path:
-    """The plugin that this package was built with. KeyFileError if it has none."""
+    """Return the path of the plugin that this package was built with. Raises KeyFileError if there is
+    none."""
     found = importlib.util.find_spec("ciphermote.gateway._broker")
     if found is None or found.origin is None:
         raise KeyFileError(
@@ -44,7 +46,7 @@ def plugin_path() -> Path:
 
 
 class BrokerGate:
-    """Listens at path from its making until close. password: the gateway's own at the broker."""
+    """Listens at path from its creation until close. password: the gateway's own at the broker."""
 
     def __init__(self, access: Access, path: Path, password: str) -> None:
         self._access = access
@@ -72,7 +74,7 @@ class BrokerGate:
                 each.close()
 
     def turn_out(self, user: str) -> None:
-        """Have the broker disconnect a user, who may come back if the token still holds."""
+        """Make the broker disconnect a user, who may reconnect if the token is still valid."""
         with self._lock:
             self._unwelcome.add(user)
 
@@ -87,7 +89,7 @@ class BrokerGate:
             threading.Thread(target=self._serve, args=(link,), name="broker-gate", daemon=True).start()
 
     def _serve(self, link: socket.socket) -> None:
-        """One broker's questions."""
+        """Answer one broker's questions."""
         ended = _Ended(self._access)
         try:
             while question := link.recv(_QUESTION_BYTES):
@@ -132,7 +134,7 @@ class BrokerGate:
 
 
 class _Ended:
-    """Whose tokens have ended, for one link: each once."""
+    """Users whose tokens have ended, each once, for one link."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -140,8 +142,8 @@ class _Ended:
         self._told: set[str] = set()
 
     def users(self, age: float) -> list[str]:
-        """Since this was last called, or for the first time: since so many seconds ago, when another gateway
-        process was."""
+        """Return the users since the last call; the first time, those since another gateway process may have
+        stopped."""
         now = time.time()
         since = (now - age if self._since is None else min(self._since, now)) - _OVERLAP_SECONDS
         found = dict(self._access.ended(since, now))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job computes, from the windows in the segments to the owner's ciphertexts. No key here decrypts."""
+"""Compute jobs, from the windows in segments to the owner's ciphertexts, without any key that decrypts."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ Progress = Callable[[int, int], None]
 
 _THREADS = len(os.sched_getaffinity(0))
 _AT_ONCE = 128
-"""Windows that are read and added at a time: a few MB."""
+"""Number of windows to read and add at a time: a few MB."""
 _NAMED = 5
-"""Damaged windows that an error names."""
+"""The most damaged windows that an error names."""
 
 
 class Cancelled(Exception):
-    """The job is another's by now, or nobody's."""
+    """The job is now leased to another worker, or to none."""
 
 
 class Input(NamedTuple):
-    """A window that counts, as the database has it."""
+    """A window that counts, with its fields in the database."""
 
     device: int
     epoch: int
@@ -81,8 +81,7 @@ class Input(NamedTuple):
 
     @property
     def largest(self) -> float | None:
-        """What its device was enrolled for says of the values in it; enrolments of older versions say
-        nothing."""
+        """The bound on values for which the device was enrolled; None for enrolments by older versions."""
         return self.largest_value or None
 
     @property
@@ -91,8 +90,8 @@ class Input(NamedTuple):
 
 
 def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
-    """The job's windows, by device: of each at most spec.per_device, the lowest numbers. Devices that were in
-    quarantine when the job was made are left out."""
+    """Return the job's windows by device: at most spec.per_device of each, with the lowest numbers. Devices
+    that were in quarantine when the job was made are left out."""
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
@@ -113,21 +112,21 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
 
 
 class Result(NamedTuple):
-    """fields: as the database has them; parts: digests of the ciphertexts."""
+    """A job's result. fields: those of its row in the database; parts: digests of the ciphertexts."""
 
     fields: dict[str, Any]
     parts: list[str]
 
 
 class _Output:
-    """Stores the files of a result, as many as its tenant has room for."""
+    """Stores the files of a result, within the tenant's quota."""
 
     def __init__(self, objects: Objects, room: int) -> None:
         self._objects = objects
         self._room = room
 
     def put(self, content: bytes) -> str:
-        """Its digest. EngineError if there is no room."""
+        """Store a file, and return its digest. Raises EngineError if there is no room."""
         self._room -= len(content) + ROW_BYTES
         if self._room < 0:
             raise EngineError(
@@ -147,7 +146,7 @@ def compute(
     objects: Objects,
     progress: Progress,
 ) -> Result:
-    """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
+    """Compute a job's result, and store its ciphertexts as objects. Raises Error if it cannot be computed."""
     inputs = inputs_of(job, database)
     asked = len(inputs)
     if any(not found.extents for found in inputs):
@@ -158,7 +157,8 @@ def compute(
     output = _Output(objects, room_for_bytes(database, job.fleet.tenant))
 
     def compute_parts() -> tuple[list[str], int]:
-        """Digests of the ciphertexts, and how many windows' devices can fetch no answer."""
+        """Return digests of the ciphertexts, and the number of windows whose devices cannot fetch an
+        answer."""
         if not inputs:
             return [], 0
         if job.fleet.is_compact:
@@ -190,7 +190,7 @@ def compute(
 
 
 def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: Progress) -> list[Input]:
-    """Those that are stored as they came. EngineError that names the others, unless the job leaves them
+    """Return the undamaged windows. Raises EngineError that names the others, unless the job leaves them
     out."""
     sound: list[Input] = []
     damaged: list[str] = []
@@ -253,7 +253,7 @@ def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
 
 
 class _FullComputation:
-    """Over full frames. unanswered: windows whose devices can fetch no answer."""
+    """A computation over full frames. unanswered: number of windows whose devices cannot fetch an answer."""
 
     def __init__(
         self,
@@ -284,7 +284,7 @@ class _FullComputation:
         self._rekey_keys: dict[str, Any] = {}
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
-        """The result's ciphertexts, each as soon as it is there."""
+        """Yield the result's ciphertexts, each as soon as it is computed."""
         windows = count_of(len(inputs), "window")
         match self._spec.kind:
             case "sum" | "mean":
@@ -305,7 +305,7 @@ class _FullComputation:
             self._progress(done, len(inputs))
 
     def _sum(self, inputs: Iterable[Input]) -> Ciphertext:
-        """Under the owner's key: devices' own sums are brought under it, each once."""
+        """Add up windows under the owner's key: each device's own sum is converted to it once."""
         if not self._own_keys:
             return self._plain_sum(inputs, self._fleet.key_id)
         total, known = native.Sum(self._context), KnownSum(distinct=True)
@@ -318,7 +318,7 @@ class _FullComputation:
         return self._ciphertext(total.total(), self._fleet.key_id, known.known)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """The sum of windows under one key. Each core adds up a part, without the interpreter's lock."""
+        """Add up windows under one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
         given = self._viewed(inputs, known := KnownSum(distinct=True))
         totals = [native.Sum(self._context)]
@@ -340,15 +340,15 @@ class _FullComputation:
         return self._ciphertext(whole.total(), key_id, known.known)
 
     def _viewed(self, inputs: Iterable[Input], known: KnownSum) -> Iterator[bytes | memoryview]:
-        """The frames of each window, which say what encrypted it. No window is there twice, so that each is
-        a source of its own, of no name."""
+        """Yield the frames of each window, which name the key. No window repeats, so each is a separate,
+        unnamed source."""
         for found in inputs:
             data = self._reader.view(parse_extents(found.extents))
             known.add(self._known(found, data))
             yield data
 
     def _known(self, found: Input, data: bytes | memoryview) -> Known:
-        """What is known of a window's values."""
+        """Return what is known about a window's values."""
         if self._scheme.is_bfv or found.largest is None:
             return Known(found.largest)
         key: Key = "symmetric" if framing.is_seeded(data) else "asymmetric"
@@ -365,8 +365,8 @@ class _FullComputation:
         return Ciphertext(self._parameters, self._scheme, key_id, content, known)
 
     def _check_room(self, what: str, inputs: list[Input], power: int = 1) -> None:
-        """ValueRangeError, before anything is added up, if the sum of the windows' values, or of their
-        squares, may outgrow the modulus."""
+        """Raises ValueRangeError, before anything is added up, if the sum of the windows' values, or of their
+        squares, may exceed the modulus."""
         known = KnownSum()
         for found in inputs:
             known.add(Known(None if found.largest is None else found.largest**power))
@@ -386,7 +386,7 @@ class _FullComputation:
         return self._evaluator.rekey(ciphertext, key)
 
     def _windows(self, inputs: list[Input]) -> Iterator[Ciphertext]:
-        """One by one, under the owner's key."""
+        """Yield the windows one by one, under the owner's key."""
         for found in self._counted(inputs):
             yield self._sum([found])
 

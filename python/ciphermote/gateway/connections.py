@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 over one connection, and limits on what a client can consume by it: how long and how large a
-request's head is, how long a body goes on after the answer, how many requests wait for their answers, and how
-long those wait to be read.
+"""HTTP/1.1 over one connection, with limits on what a client can consume: the time and size of a request's
+head, the time that a body continues after the answer, the number of requests that wait for answers, and the
+time that answers wait to be read.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _IDLE_SECONDS = 75.0
 _LINGER_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _MOST_FIELDS = 128
-"""Fields of a head: each takes more memory than its bytes."""
+"""The most fields in a head: each takes more memory than its bytes."""
 _MOST_FRAMING = 8
-"""Bytes around each byte of a body: a chunk of one byte takes six."""
+"""The most framing bytes for each byte of a body: a chunk of one byte has six."""
 _MOST_WAITING = 4
 _MOST_UNREAD_BYTES = 64 << 10
 _MOST_BODY_BYTES = 64 << 10
-"""Bytes of a body that the application has not read, beyond which no more are read from the client."""
+"""The most bytes of a body that wait for the application; beyond them nothing is read from the client."""
 _MOST_PIECES = 64
-"""Pieces in which these are kept: each takes more memory than its bytes."""
+"""The most pieces of these bytes: each takes more memory than its bytes."""
 _STATUSES = frozenset(HTTPStatus)
 _NO_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -50,8 +50,8 @@ _WITHOUT_BODY = (204, 304)
 
 
 class Served:
-    """An application, and the connections and tasks that serve it. state: what the application's lifespan
-    leaves for its requests."""
+    """An application with the connections and tasks that serve it. state: set by the application's lifespan
+    for its requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -60,15 +60,16 @@ class Served:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def end_overdue(self) -> None:
-        """End connections whose time is up. Called again and again: a timer for each would cost more."""
+        """End connections whose time is up. Call it periodically, because a timer for each would cost
+        more."""
         now = asyncio.get_running_loop().time()
         for connection in [each for each in self.connections if each.deadline < now]:
             connection.abort()
 
 
 class HttpConnection(asyncio.Protocol):
-    """Parses a client's requests and has the application answer them, one after the other. left: is told that
-    the connection has gone."""
+    """Parses a client's requests and passes them to the application, one after the other. left: called when
+    the connection has ended."""
 
     def __init__(self, served: Served, left: Callable[[], None] | None = None) -> None:
         self._served = served
@@ -76,15 +77,15 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._exchanges: deque[_Exchange] = deque()
-        """The one that the application answers, and those that wait for it."""
+        """The exchange that the application is answering, and those that wait."""
         self._arriving: _Exchange | None = None
-        """The one whose body has not ended; the application may have answered it already."""
+        """The exchange whose body has not ended; the application may have answered it already."""
         self._is_in_head = False
         self._is_ending = False
-        """Nothing that comes is parsed any more."""
+        """Whether input is no longer parsed."""
         self._is_reading = True
         self._overhead = 0
-        """Bytes since the head began, or beyond what framing the body takes."""
+        """Bytes since the head began, or framing bytes beyond those allowed for the body."""
         self._refusal: Refusal | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -123,7 +124,7 @@ class HttpConnection(asyncio.Protocol):
         self._writable.set()
 
     def shut_down(self) -> None:
-        """Close once what was taken is answered."""
+        """Close once all accepted requests are answered."""
         self._is_ending = self._is_ending or self._arriving is None
         if self._exchanges:
             self._exchanges[-1].keep_alive = False
@@ -132,7 +133,7 @@ class HttpConnection(asyncio.Protocol):
             self._end_within(_CLOSE_SECONDS)  # TLS would wait for clients that are asleep
 
     def close(self) -> None:
-        """Close once what was written is sent."""
+        """Close once all output is sent."""
         self._is_ending = True
         self._transport.close()
 
@@ -267,12 +268,12 @@ class HttpConnection(asyncio.Protocol):
             self._go_on(exchange)
 
     def _reject(self, status: int, sentence: str) -> NoReturn:
-        """In a callback of the parser, which hands no error on."""
+        """Record an error in a callback of the parser, which does not pass errors on."""
         self._refusal = Refusal(status, "malformed", sentence)
         raise self._refusal
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer what cannot be parsed, unless others are to be answered first, and close."""
+        """Answer a request that cannot be parsed, after earlier ones, and close."""
         self._is_ending = True
         arriving, self._arriving = self._arriving, None
         if arriving is not None and arriving in self._exchanges:
@@ -303,7 +304,7 @@ class HttpConnection(asyncio.Protocol):
         task.add_done_callback(self._served.tasks.discard)
 
     async def writable(self) -> None:
-        """Wait until the client has read most of what was written."""
+        """Wait until the client has read most of the output."""
         if not self._writable.is_set():
             await self._writable.wait()
 
@@ -311,7 +312,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.write(data)
 
     def answered(self, exchange: _Exchange) -> None:
-        """The first of the exchanges is over."""
+        """End the first exchange."""
         self._exchanges.popleft()
         if not exchange.keep_alive:
             self._exchanges.clear()
@@ -323,7 +324,7 @@ class HttpConnection(asyncio.Protocol):
             self.resume_reading()
 
     def _go_on(self, exchange: _Exchange) -> None:
-        """Take the next request, now that one is answered and has come whole."""
+        """Begin the next request once one is answered and was received completely."""
         if not exchange.keep_alive:
             self.close()
             return
@@ -336,7 +337,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 class _Exchange:
-    """A request and its answer, as an ASGI application has them."""
+    """A request and its answer, in the terms of ASGI."""
 
     def __init__(
         self, connection: HttpConnection, scope: Scope, *, keep_alive: bool, expects_continue: bool
@@ -350,15 +351,15 @@ class _Exchange:
         self._has_read_end = False
         self._status = 0
         self._head: list[bytes] | None = None
-        """Made, and sent with the first part of the body."""
+        """The head of the answer, which is sent with the first part of the body."""
         self._is_chunked = self._is_bodiless = False
         self._to_come = 0
-        """Bytes of the answer's body, if it is not chunked."""
+        """Remaining bytes of the answer's body, if it is not chunked."""
         self.keep_alive = keep_alive
         self.is_complete = False
-        """The request's body has ended."""
+        """Whether the request's body has ended."""
         self.is_over = False
-        """It is answered, or the client has gone."""
+        """Whether the request is answered, or the client has disconnected."""
 
     @property
     def is_answered_in_part(self) -> bool:
@@ -367,7 +368,7 @@ class _Exchange:
     # --- the request ----------------------------------------------------------------------------------------
 
     def take(self, body: bytes) -> int:
-        """A part of the body. How many bytes of it wait to be read."""
+        """Add a part of the body, and return how many bytes wait to be read."""
         self._expects_continue = False
         if self.is_over:
             return 0
@@ -383,7 +384,7 @@ class _Exchange:
         self._wake()
 
     def end(self) -> None:
-        """Nothing more is read or sent."""
+        """End the exchange: nothing more is read or sent."""
         self.is_over = True
         self._wake()
 
@@ -412,7 +413,7 @@ class _Exchange:
     # --- the answer -----------------------------------------------------------------------------------------
 
     async def run(self, app: ASGIApp) -> None:
-        """Have it answered, whatever the application does."""
+        """Run the application, and answer even if it fails."""
         try:
             await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
@@ -428,7 +429,7 @@ class _Exchange:
         self._fail(failed())
 
     def _fail(self, refusal: Refusal) -> None:
-        """Answer in the application's place, unless it has done so."""
+        """Answer in place of the application, unless it has answered."""
         if self.is_over:
             return
         self.keep_alive = False
@@ -510,7 +511,7 @@ def _too_long() -> Refusal:
 
 
 def _answer(refusal: Refusal) -> bytes:
-    """All that the client gets, who is to send nothing more over the connection."""
+    """Return a complete answer that also ends the connection."""
     body = refusal.problem.model_dump_json().encode()
     retry = () if refusal.retry_after is None else (f"retry-after: {refusal.retry_after:.0f}\r\n".encode(),)
     return b"".join(
@@ -534,5 +535,5 @@ def _date(second: int) -> bytes:
 
 
 def _place(address: Any) -> tuple[str, int] | None:
-    """A host and a port; None for a socket in the file system."""
+    """Return host and port; None for a socket in the file system."""
     return (str(address[0]), int(address[1])) if isinstance(address, tuple) else None

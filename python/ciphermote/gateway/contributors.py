@@ -14,12 +14,13 @@ _RECORD = struct.Struct("<IHQ")
 
 
 def to_bytes(windows: Iterable[tuple[int, int, int]]) -> bytes:
-    """(device, epoch, number) of each window."""
+    """Write (device, epoch, number) of each window."""
     return _MAGIC + b"".join(_RECORD.pack(*window) for window in windows)
 
 
 def from_bytes(content: bytes, skip: int = 0, most: int | None = None) -> list[list[int]]:
-    """[device, epoch, number] of each window after the first so many. most: of them; None: all."""
+    """Read [device, epoch, number] of each window after the first `after`. most: the most to return; None for
+    all."""
     if not content.startswith(_MAGIC):
         found: list[list[int]] = json.loads(content)
         return found[skip:][:most]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's database: SQLite in WAL mode, each commit synced, its schema brought up to date by numbered
+"""The gateway's database: SQLite in WAL mode, with each commit synced and the schema updated by numbered
 migrations.
 """
 
@@ -27,19 +27,19 @@ _ROWS_AT_ONCE = 32
 
 
 class Database:
-    """One file; each thread that uses it has a connection of its own."""
+    """One database file, with a separate connection for each thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: str | None = None
-        """What is wrong with the file, once that is known."""
+        """The error that showed damage to the file, if any."""
         self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """This thread's. Transactions are begun by hand."""
+        """This thread's connection. Transactions are begun explicitly."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is None:
             found = connect(self.path)
@@ -50,8 +50,8 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on the disk when the block has ended; an error in the block undoes it. Within
-        another one of the same thread, it is a part of that one."""
+        """A transaction that is on the disk when the block has ended; an error in the block undoes it. Inside
+        another transaction of the same thread, it becomes part of that one."""
         database = self.connection
         if database.in_transaction:
             yield database
@@ -71,19 +71,19 @@ class Database:
             action()
 
     def once_stored(self, action: Callable[[], object]) -> None:
-        """Have this done when the transaction that this thread is in is on the disk, and not if it is undone:
-        forgetting what it changes, say, which is read anew from then on."""
+        """Call a function once this thread's transaction is on the disk, and not if it is undone: for example
+        to drop cached rows that it changes."""
         assert self.connection.in_transaction
         self._local.afterwards.append(action)
 
     def notice(self, error: BaseException) -> None:
-        """Remember an error that tells of damage."""
+        """Record an error that shows damage."""
         if is_damage(error) and self.damage is None:
             self.damage = f"the database is damaged ({error})"
             log.error("damaged", what=self.damage)
 
     def close(self) -> None:
-        """Every thread's connection. Nobody may use one any more."""
+        """Close the connections of all threads, which may not be used any longer."""
         with self._lock:
             for connection in self._all:
                 connection.close()
@@ -93,9 +93,9 @@ class Database:
 def write_values(
     database: sqlite3.Connection, before: str, rows: Sequence[tuple[Any, ...]], after: str = ""
 ) -> None:
-    """Execute a statement with rows between its two parts. Each execution lets go of the interpreter's lock,
-    for which other threads compete, so many rows share one; and the module keeps statements of a few lengths
-    compiled."""
+    """Execute a statement with rows between its two parts. Each execution releases the interpreter's lock,
+    for which other threads compete, so many rows share one execution; and the module caches compiled
+    statements of a few lengths."""
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         some = rows[first : first + _ROWS_AT_ONCE]
         places = _places(len(some), len(some[0]))
@@ -104,12 +104,12 @@ def write_values(
 
 @cache
 def _places(rows: int, columns: int) -> str:
-    """For so many rows of a statement's parameters."""
+    """Return placeholders for `count` rows of a statement."""
     return ", ".join([f"({', '.join('?' * columns)})"] * rows)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection whose commits are synced: to the log at once, to the file at each checkpoint."""
+    """Open a connection whose commits are synced: to the log at once, and to the file at each checkpoint."""
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         database.row_factory = sqlite3.Row
@@ -124,8 +124,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """(version, SQL) of each step, in order: the files of migrations/, whose names begin with 0001, 0002 and
-    so on. Steps are only ever added; one that has been released is never changed."""
+    """Return (version, SQL) of each step, in order: the files of migrations/, whose names begin with 0001,
+    0002 and so on. A released step is never changed; new ones are added."""
     folder = resources.files(__package__) / "migrations"
     files = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
     found = sorted((int(entry.name.split("_")[0]), entry.read_text()) for entry in files)
@@ -135,8 +135,9 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(path: Path, up_to: int | None = None) -> int:
-    """Make the database, or bring it up to date, each step whole or not at all; its version. up_to: the last
-    step to take; None: all. KeyFileError if it is another application's, or of a newer gateway."""
+    """Create the database, or update it, with each step in one transaction, and return its version. up_to:
+    the last step to run; None for all. Raises KeyFileError if it belongs to another application or to a newer
+    gateway."""
     with contextlib.closing(connect(path)) as database:
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
@@ -160,7 +161,7 @@ def migrate(path: Path, up_to: int | None = None) -> int:
 
 
 def _take_step(database: sqlite3.Connection, number: int, script: str) -> None:
-    """An error leaves the transaction open, which closing the connection undoes."""
+    """Run one step. An error leaves the transaction open, and closing the connection undoes it."""
     database.executescript(f"BEGIN IMMEDIATE;\n{script}")
     broken = database.execute("PRAGMA foreign_key_check").fetchone()
     if broken is not None:
@@ -171,11 +172,11 @@ def _take_step(database: sqlite3.Connection, number: int, script: str) -> None:
 
 
 def _object_bytes(folder: Path, digest: str) -> int:
-    """0 if it is not there."""
+    """Return an object's size; 0 if it is missing."""
     path = folder / digest
     return path.stat().st_size if path.is_file() else 0
 
 
 def text_digest(text: str) -> str:
-    """By which texts that are stored once are found again. Migrations call it as digest(text)."""
+    """Return the digest by which texts stored once are found again. Migrations call it as digest(text)."""
     return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deleting tenants, fleets and devices, in two steps.
 
-The first is one transaction: a mark on the row, after which no token of it is accepted, no frame stored and
-no job run. The second removes the rows that belonged to it, a batch at a time, in the background; after a
-crash the next start goes on with it. Files go with the next sweep, once nothing refers to them
-(retention.py). Marked rows stay: ids, names, and a device's number and epoch never come again.
+The first is one transaction: a mark on the row, after which its tokens are refused, no frame is stored and no
+job runs. The second removes its rows, a batch at a time, in the background, and resumes after a crash. The
+next sweep removes files that nothing refers to (retention.py). Marked rows stay, so that ids, names, and a
+device's number and epoch are never reused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ciphermote.gateway.registry import Registry
 _BATCH = 500
 _INTAKE_SECONDS = 60.0
 _TOKENS_SECONDS = 5.0
-"""Tokens stay for so long, so that the broker hears whose have ended (access.Access.ended)."""
+"""Seconds that ended tokens stay, so that the broker learns of them (access.Access.ended)."""
 _KEYS = {
     "results": "device, counter",
     "quarantine": "id",
@@ -49,12 +49,12 @@ _OF_A_TENANT = ("segment_bytes", "objects", "audit", "idempotency_keys")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 
 _Step = Callable[[sqlite3.Connection], int]
-"""Removes a batch of rows in a transaction, and returns how many; 0 once there are none."""
+"""Removes a batch of rows in a transaction, and returns their number; 0 once there are none."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is deleted: a tenant; or of it a fleet; or of that the device of a number, in all its epochs."""
+    """The target of a deletion: a tenant, one of its fleets, or one device of a fleet in all its epochs."""
 
     tenant: int
     fleet: int | None = None
@@ -62,7 +62,7 @@ class Target:
 
 
 class Deletions:
-    """The deletions of one gateway. run is for one thread at a time."""
+    """The deletions of one gateway. Only one thread at a time may call run."""
 
     def __init__(self, database: Database, access: Access, registry: Registry, intake: Intake) -> None:
         self._database = database
@@ -72,10 +72,10 @@ class Deletions:
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._begun: dict[int, float] = {}
-        """When this process began each removal that has not ended."""
+        """When this process began each unfinished removal."""
 
     def begin(self, database: sqlite3.Connection, target: Target) -> int:
-        """Mark what is to go, in a transaction: from then on nothing of it is accepted. The deletion's
+        """Mark a target in a transaction, after which nothing is accepted for it, and return the deletion's
         number."""
         now = time.time()
         if target.device is not None:
@@ -115,7 +115,7 @@ class Deletions:
             self._intake.forget_devices(fleet, target.device)
 
     def run(self) -> None:
-        """Remove the rows of all that is marked, as far as it may go by now. Call it again and again."""
+        """Remove the rows of marked targets, as far as possible now. Call it periodically."""
         with self._running:
             for number, *target in self._database.connection.execute(
                 "SELECT id, tenant, fleet, device FROM deletions WHERE finished IS NULL ORDER BY id"
@@ -125,7 +125,7 @@ class Deletions:
                 self._remove(number, Target(*target))
 
     def stop(self) -> None:
-        """Let a removal end after its batch; there is none after it."""
+        """Stop removals after the present batch."""
         self._stopping.set()
         with self._running:
             pass
@@ -163,7 +163,7 @@ class Deletions:
         log.info("deleted", deletion=deletion)
 
     def _repeat(self, deletion: int, steps: Iterable[_Step]) -> bool:
-        """Take each step until nothing is left of it; False if the gateway stops first."""
+        """Repeat each step until it removes nothing more; False if the gateway stops first."""
         for step in steps:
             gone = 1
             while gone:
@@ -186,7 +186,8 @@ class Deletions:
 
 
 def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | None) -> int:
-    """Devices of a fleet, with all that they sent. number: a marked device, whose last epoch's row stays."""
+    """Remove devices of a fleet, with all their data. number: a marked device, whose last epoch's row
+    stays."""
     last = "SELECT max(epoch) FROM devices WHERE fleet = ?1 AND number = ?2"
     found = database.execute(
         f"SELECT id, ?2 IS NULL OR epoch < ({last}) AS goes FROM devices WHERE fleet = ?1 "
@@ -207,7 +208,7 @@ def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | N
 
 
 def _remove_tokens(database: sqlite3.Connection, *, target: Target) -> int:
-    """Tokens of what is marked: of a device that may be enrolled again, those that are revoked."""
+    """Remove the tokens of marked targets: of a device, which may be enrolled again, only revoked ones."""
     return database.execute(
         "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens "
         "WHERE tenant = ?1 AND (?2 IS NULL OR fleet = ?2) "

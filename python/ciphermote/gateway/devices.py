@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the intake knows of a device: its keys, its counters, its open attempts, and the windows that count.
+"""The intake's state of a device: its keys, counters, open attempts, and the windows that count.
 
-The rules: only authenticated frames change anything. A window counts once, by the first attempt that is
-complete, whatever its counter. Frames are put together only if they share counter, window and random bytes.
-The same counter with other bytes means that the device has lost its counter, and is quarantined.
+Only authenticated frames change it. A window counts once, by its first complete attempt, whatever its
+counter. Frames are combined only if they share counter, window and random bytes. If a counter returns with
+other bytes, the device has lost its counter, and is quarantined.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from ciphermote.gateway.blobs import Extent, parse_extents
 from ciphermote.gateway.fleets import Fleet, Part
 
 MOST_ATTEMPTS = 16
-"""Attempts of a device that are remembered: when one more begins, the one of the lowest counter is
-forgotten."""
+"""The most attempts of a device in memory: when one more begins, the one with the lowest counter is
+dropped."""
 MOST_JUMP = 1 << 31
-"""A counter further ahead waits for the operator."""
+"""A counter further ahead than this waits for the operator."""
 _REMEMBERED = 8
 _SIGN = 1 << 63
 
 
 def signed(word: int) -> int:
-    """64 bits as SQLite keeps them."""
+    """Convert a word of 64 bits to SQLite's signed integers."""
     return word - (word & _SIGN) * 2
 
 
 def unsigned(number: int) -> int:
-    """The word that was kept."""
+    """Convert SQLite's integer back to the word."""
     return number % (1 << 64)
 
 
 def parts_text(parts: dict[int, tuple[int, int]], places: int | None = None) -> str:
-    """As the database has them. Tags are text: JSON's numbers end at 2^53 for some readers, SQLite's at
-    2^63."""
+    """Write parts as the database stores them. Tags are text, because numbers end at 2^53 for some readers of
+    JSON, and at 2^63 in SQLite."""
     found = [(place, count, str(tag)) for place, (count, tag) in parts.items()]
     return json.dumps({"places": places, "parts": found})
 
 
 def deleted_parts(text: str | None) -> dict[int, tuple[int, int]] | None:
-    """The parts of a deleted window, by place, as (places, tag), from what Retention stored. Empty: it has
-    one, whose tag is the window's; None: nobody knows."""
+    """Read the parts of a deleted window that Retention stored, by place, as (places, tag). Empty for a
+    single part, whose tag is the window's; None if unknown."""
     if text is None:
         return {}
     return {place: (count, int(tag)) for place, count, tag in json.loads(text)["parts"]} if text else None
@@ -54,8 +54,8 @@ def deleted_parts(text: str | None) -> dict[int, tuple[int, int]] | None:
 
 @dataclass
 class Attempt:
-    """What has come under one counter. parts: by place, (places, tag); state: open, surplus,
-    quarantined; is_stored: whether the database has a row of it."""
+    """The data received under one counter. parts: by place, (places, tag); state: open, surplus, quarantined;
+    is_stored: whether the database has its row."""
 
     number: int
     random: int
@@ -76,7 +76,7 @@ class Attempt:
         return sum(tag for _, tag in self.parts.values()) % (1 << 64)
 
     def agrees(self, delivery: _evaluator.Delivery, parts: list[Part], random: int) -> bool:
-        """Whether a delivery under this counter is of this attempt."""
+        """Whether a delivery under this counter belongs to this attempt."""
         if (self.number, self.random) != (delivery.window, random):
             return False
         mine, theirs = self.agreed, delivery.agreed
@@ -90,7 +90,7 @@ class Attempt:
         return any(place > 0 for place in self.parts)
 
     def contradicts(self, parts: list[Part]) -> bool:
-        """Whether a place came before with another tag, or overlaps another one."""
+        """Whether a place was received before with another tag, or overlaps another one."""
         covered = {p: place for place, (count, _) in self.parts.items() for p in range(place, place + count)}
         for place, count, tag, _, _ in parts:
             known = self.parts.get(place)
@@ -126,7 +126,7 @@ class DeviceState:
     oldest: int
     attempts: dict[int, Attempt] = field(default_factory=dict)
     counted: dict[int, Counted] = field(default_factory=dict)
-    """The latest ones; the database has all."""
+    """The latest windows that count; the database has all."""
     allowance: float = 0.0
     allowed_at: float = 0.0
 
@@ -134,7 +134,8 @@ class DeviceState:
         return counter > max(self.newest, 0) + MOST_JUMP
 
     def spend(self, now: float) -> float:
-        """One more attempt: 0, or after how many seconds it is allowed (a leaking bucket of an hour)."""
+        """Count one more attempt: return 0 if it is allowed, or the seconds until one is (a leaky bucket of
+        an hour)."""
         rate = self.fleet.definition.windows_per_hour / 3600
         full = max(60.0, self.fleet.definition.windows_per_hour)
         if not self.allowed_at:
@@ -148,7 +149,7 @@ class DeviceState:
         return 0.0
 
     def find_counted(self, number: int, database: sqlite3.Connection) -> Counted | None:
-        """By which attempt a window counts, if it does."""
+        """Return the attempt by which a window counts, if it does."""
         found = self.counted.get(number)
         if found is not None or number > self.newest_window:
             return found
@@ -159,13 +160,13 @@ class DeviceState:
         return row and Counted(row["counter"], unsigned(row["random"]), unsigned(row["tags"]), row["extents"])
 
     def trim(self) -> None:
-        """Forget what the database has."""
+        """Drop entries that the database has."""
         while len(self.counted) > _REMEMBERED:
             del self.counted[next(iter(self.counted))]
 
     @classmethod
     def load(cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection) -> DeviceState:
-        """row: of devices."""
+        """Load a device from its row."""
         state = cls(
             row["id"],
             fleet,

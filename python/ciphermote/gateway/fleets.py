@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet as the intake and the jobs see it: what its definition means for a delivery."""
+"""A fleet as the intake and jobs see it: the consequences of its definition for a delivery."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PACKET_HEADER_BYTES = 27
 
 
 def address(data: bytes) -> tuple[bool, int, int]:
-    """(whether they are compact packets, device, epoch), as the first frame or packet says. Refusal for
-    anything that is no tagged frame: version 1 does not come over a network."""
+    """Return (whether they are compact packets, device, epoch) from the first frame or packet. Raises Refusal
+    for anything but tagged frames and packets: version 1 is not accepted over a network."""
     if looks_secret(data):
         raise secret_key()
     if len(data) >= _PACKET_HEADER_BYTES and data[0] == _PACKET_KIND:
@@ -53,7 +53,7 @@ def address(data: bytes) -> tuple[bool, int, int]:
 
 @dataclass(frozen=True)
 class Fleet:
-    """A row of fleets, and what follows from it."""
+    """A fleet's row, and the values derived from it."""
 
     id: int
     tenant: int
@@ -80,7 +80,7 @@ class Fleet:
 
     @cached_property
     def params(self) -> _core.Params | None:
-        """The C library's view of the set; None for the compact lane."""
+        """The C library's object of the set; None for the compact lane."""
         return None if self.is_compact else core_params(self.parameters)
 
     @cached_property
@@ -96,7 +96,7 @@ class Fleet:
 
     @cached_property
     def _agreed(self) -> tuple[bytes, bytes]:
-        """What full frames say of scheme, components, primes, and of scale or modulus (Delivery.agreed)."""
+        """Scheme, components, primes, and scale or modulus of full frames (Delivery.agreed)."""
         definition = self.definition
         assert isinstance(definition, FullFleet)
         scale_or_modulus = struct.pack("<Q", definition.plain_modulus)
@@ -105,7 +105,7 @@ class Fleet:
         return bytes((definition.scheme.code, 2, len(self.parameters.data_primes))), scale_or_modulus
 
     def check_content(self, delivery: _evaluator.Delivery, parts: list[Part], key_id: int) -> None:
-        """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
+        """Raises Refusal unless authentic frames fit this fleet's definition. key_id: the device's."""
         if self.is_compact:
             self._check_packets(delivery, parts)
             return
@@ -140,7 +140,7 @@ class Fleet:
         )
 
     def places(self, delivery: _evaluator.Delivery, parts: list[Part]) -> int | None:
-        """How many places an attempt has; None if this delivery, a seed, does not tell."""
+        """Return how many places an attempt has; None if this delivery, a seed, does not determine it."""
         if self.is_compact:
             return len(self.positions)
         if len(parts) == 1 and parts[0][0] == 0 and delivery.seeded:

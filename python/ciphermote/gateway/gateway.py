@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gateway's parts, put together over its directory (gateway_files.py)."""
+"""The parts of a gateway, assembled over its directory (gateway_files.py)."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _LOCK_SECONDS = 5.0
 
 
 class Gateway:
-    """Made of settings; start it in an event loop."""
+    """A gateway with these settings; start it in an event loop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._held = contextlib.ExitStack()
-        """The directory is this process's alone: two would write over each other's segments."""
+        """The lock on the directory: two processes would overwrite each other's segments."""
         folder = settings.data
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,7 +108,8 @@ class Gateway:
         sync_directory(folder.absolute().parent)
 
     def _check_wrap_key(self, path: Path) -> None:
-        """KeyFileError if a backup was restored without it: a new one would open no device's tag keys."""
+        """Raises KeyFileError if a backup was restored without the wrap key: a new one could not open any
+        device's tag keys."""
         if not path.exists() and self._has_any("devices"):
             raise KeyFileError(
                 f"{path} is missing, and opens the tag keys of the devices in the database: restore it from "
@@ -116,7 +117,8 @@ class Gateway:
             )
 
     def check_authority(self, folder: Path) -> None:
-        """KeyFileError if a backup was restored without the authority of its own that clients trust."""
+        """Raises KeyFileError if a backup was restored without the certificate authority that clients
+        trust."""
         if not folder.exists() and self._has_any("fleets"):
             raise KeyFileError(
                 f"{folder} is missing, and devices and owners trust the authority in it alone: restore "
@@ -129,7 +131,7 @@ class Gateway:
         return bool(found[0])
 
     def _first_tokens(self, folder: Path) -> None:
-        """Whatever of them a first start that was cut short has not made."""
+        """Make the first tokens that an interrupted first start has not made."""
         if not self._has_any("tenants"):
             self.registry.add_tenant(TenantRequest(name=FIRST_TENANT))
         made: list[tuple[Scope, int | None, str]] = [("operator", None, OPERATOR_TOKEN_FILE)]
@@ -144,7 +146,7 @@ class Gateway:
                 self.access.make(scope, tenant=tenant, note="made at the first start", keep=keep)
 
     def ready(self) -> str | None:
-        """None, or why it cannot take anything now."""
+        """Return None, or why the gateway cannot accept anything now."""
         if not self.intake.alive:
             return "the intake has stopped"
         if self.database.damage is not None:
@@ -168,8 +170,8 @@ class Gateway:
 
 
 def _check_not_lost(folder: Path) -> None:
-    """KeyFileError if there is no database, and files of a gateway that had one: a new one would begin over
-    its segments, and write new tokens over those that owners have."""
+    """Raises KeyFileError if the database is missing while other files exist: a new database would overwrite
+    segments, and replace tokens that owners hold."""
     path = folder / DATABASE_FILE
     if path.exists() and path.stat().st_size:
         return

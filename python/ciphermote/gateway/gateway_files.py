@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names in a gateway's directory.
+"""The files in a gateway's directory.
 
-gateway.db      who and what there is, every window and job
-segments/       what devices sent
-objects/        public keys that were uploaded, results
-backup.lock     held by a backup or a sweep, so that nothing goes that is being copied
+gateway.db      tenants, fleets, devices, windows and jobs
+segments/       deliveries of devices
+objects/        uploaded public keys, and results
+backup.lock     held by a backup or a sweep, so that no file disappears while it is copied
 lock            held by the one gateway that uses the directory
-wrap.key        what tag keys are encrypted under
-operator.sock   the operator's door on this machine, while the gateway runs
-operator.token, owner.token    made at the first start, the second for the one tenant that there is then
-tls/            a certificate authority and certificate of its own, if none is given
-mosquitto/      configuration of a broker, and how it reaches the gateway
+wrap.key        the key that encrypts tag keys
+operator.sock   local access for operators, while the gateway runs
+operator.token, owner.token    made at the first start, the second for the first tenant
+tls/            the gateway's own certificate authority and certificate, if none is given
+mosquitto/      configuration of a broker, and its access to the gateway
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ BROKER = "mosquitto"
 
 @contextlib.contextmanager
 def operator_socket(folder: Path) -> Iterator[str]:
-    """A path of the operator's socket within the block: addresses of sockets are at most 107 bytes long, and
-    paths of directories are not."""
+    """Provide a short path of the operator's socket within the block, because addresses of sockets have at
+    most 107 bytes."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{OPERATOR_SOCKET}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of an ASGI application: its lifespan, its connections, and an end that answers what was taken."""
+"""A server for an ASGI application: its lifespan, its connections, and a shutdown that answers accepted
+requests."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _POLL_SECONDS = 0.05
 
 
 class Listening(Protocol):
-    """What accepts connections: asyncio's Server, or a Listener."""
+    """Accepts connections: asyncio's Server, or a Listener."""
 
     def close(self) -> None: ...
 
@@ -31,13 +32,13 @@ class Listening(Protocol):
 
 
 Connect = Callable[[Callable[[], None] | None], HttpConnection]
-"""Makes the protocol of a connection. It is given what to call once the connection has gone."""
+"""Makes the protocol of a connection. Its argument is called once the connection has ended."""
 Listen = Callable[[Connect], Awaitable[Listening]]
-"""Begins to accept connections."""
+"""Starts to accept connections."""
 
 
 class Server:
-    """Serves an application until it is told to stop."""
+    """Serves an application until stop is called."""
 
     def __init__(self, app: ASGIApp, listen: Listen) -> None:
         self._served = Served(app)
@@ -50,8 +51,8 @@ class Server:
         self._stopping.set()
 
     async def serve(self) -> None:
-        """Until stop is called, and everything that was taken is answered. OSError if it cannot listen, and
-        RuntimeError if the application does not start."""
+        """Serve until stop is called and all accepted requests are answered. Raises OSError if it cannot
+        listen, or RuntimeError if the application does not start."""
         self._served.state = await self._lifespan.start()
         watching = asyncio.create_task(self._end_overdue())
         try:
@@ -94,7 +95,7 @@ class Server:
 
 
 class _Lifespan:
-    """An application's start and end, if it wants to know of them."""
+    """An application's startup and shutdown, if it handles them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -106,7 +107,7 @@ class _Lifespan:
         self._knows = False
 
     async def start(self) -> dict[str, Any]:
-        """What the application leaves for its requests."""
+        """Start the application, and return the state for its requests."""
         self._task = asyncio.create_task(self._run())
         await self._tell("startup")
         return self._state
@@ -141,7 +142,7 @@ class _Lifespan:
 
 
 def https_server(app: ASGIApp, host: str, port: int, certificate: Path, key: Path) -> Server:
-    """A server of an application, with the gateway's bounds on what a connection may take."""
+    """Make a server with the gateway's limits on connections."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.set_ciphers(_CIPHERS)
     tls.load_cert_chain(certificate, key)

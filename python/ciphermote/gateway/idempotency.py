@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are sent twice and make one thing: a client that heard no answer repeats its request with the
-same Idempotency-Key, within a day, and gets the first one's answer."""
+"""Requests that can be repeated safely: a client that got no answer repeats its request with the same
+Idempotency-Key, within a day, and gets the first one's answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ciphermote.gateway.refusals import Refusal
 
 KEPT_SECONDS = 86_400.0
 MOST_KEYS = 1000
-"""Per tenant: when one more comes, the oldest is forgotten."""
+"""The most keys of a tenant: one more displaces the oldest."""
 
 
 class Idempotency:
-    """What each tenant's recent keys have made."""
+    """The results of each tenant's recent keys."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -26,10 +26,10 @@ class Idempotency:
     def once(
         self, tenant: int, key: str | None, what: str, request: BaseModel, make: Callable[[], str]
     ) -> tuple[str, bool]:
-        """What the request with this key made, now or before, and whether it was now.
+        """Return the result of the request with this key, and whether it is new.
 
-        what: names the kind and place of what is made, such as jobs of a fleet. key: None: make it without
-        one. Refusal if the key was used for another request.
+        what: names the kind and place of the result, such as jobs of a fleet. key: None for a request without
+        one. Raises Refusal if the key was used for another request.
         """
         if key is None:
             return make(), True

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intake: deliveries are checked, judged, stored and only then answered, many at a time.
 
-One thread takes whatever has come since its last round: the C library checks every byte without the
+One thread takes all deliveries since its last round: the C library checks every byte without the
 interpreter's lock, the rules of devices.py decide, the bytes are appended to a segment and synced, the rows
-are committed, and then all are answered at once. So a round costs two syncs, however many deliveries are in
-it, and while the disk works the next round gathers. A round takes from each device in turn (turns.py): a
-delivery is in the next round that begins, whatever others send, unless more than a round's have one there.
+are committed, and then all are answered at once. So a round costs two syncs, however many deliveries it has,
+and the next round gathers while the disk works. A round takes deliveries from each device in turn (turns.py):
+whatever others send, a device's delivery is in the next round, unless more devices have one than fit a round.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MOST_DELIVERY_BYTES = 4 << 20
 MOST_PENDING_BYTES = 64 << 20
 MOST_PENDING = 4096
 MOST_QUARANTINED = 16
-"""Deliveries of a device; more are refused without being kept."""
+"""The most waiting deliveries of a device; more are refused."""
 _ROUND = 512
 _ROUND_BYTES = 32 << 20
 _MOST_DEVICES = 20_000
@@ -58,8 +58,8 @@ _COUNTER_END = 1 << 63
 
 
 class Outcome(NamedTuple):
-    """What became of a delivery. receipt: bytes for the device, once its attempt is complete; missing: how
-    many of the unit are still to come, None if that is not known yet."""
+    """The outcome of a delivery. receipt: bytes for the device, once its attempt is complete; missing: number
+    of missing units, None if unknown."""
 
     receipt: bytes | None
     verdict: Verdict | None = None
@@ -81,7 +81,7 @@ class _Message:
 
 @dataclass(eq=False)
 class _Errand:
-    """Something that the thread does between two rounds."""
+    """A task for the thread between two rounds."""
 
     action: Callable[[], None]
     done: Future[None] = field(default_factory=Future)
@@ -89,7 +89,7 @@ class _Errand:
 
 @dataclass(eq=False, slots=True)
 class _Window:
-    """One that counts. parts: by place, (places, tag)."""
+    """A window that counts. parts: by place, (places, tag)."""
 
     device: DeviceState
     number: int
@@ -103,7 +103,7 @@ class _Window:
 
 @dataclass(eq=False)
 class _Round:
-    """What a round is to write. pieces: bytes to append, and what is to be told where they lie."""
+    """The writes of a round. pieces: bytes to append, and functions that get their extents."""
 
     now: float
     pieces: list[bytes] = field(default_factory=list)
@@ -114,9 +114,9 @@ class _Round:
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
     segment: int = 0
-    """In which all pieces lie."""
+    """The segment that holds all pieces."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By tenant: the most bytes that it may store, and those that it had before."""
+    """By tenant: its quota of bytes, and its bytes before the round."""
 
     def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
         self.pieces.append(data)
@@ -125,21 +125,21 @@ class _Round:
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
 
     def forget(self, device: DeviceState, counter: int) -> None:
-        """An attempt that the device has; whatever the database has of it goes with this round."""
+        """Drop an attempt; this round removes it from the database."""
         if device.attempts.pop(counter).is_stored:
             self.changed[device.id, counter] = device, None
         else:
             self.changed.pop((device.id, counter), None)
 
     def saw(self, device: DeviceState, counter: int, number: int) -> None:
-        """Authentic frames of a device's, under this counter and of this window."""
+        """Record authentic frames of a device with this counter and window."""
         device.newest = max(device.newest, counter)
         device.newest_window = max(device.newest_window, number)
         self.devices[device.id] = device
 
 
 class Shares:
-    """Divides a fixed amount: each may have as much as is free for the others."""
+    """Divides a fixed amount: each holder may have as much as is free for the others."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -147,7 +147,7 @@ class Shares:
         self.total = 0
 
     def add(self, who: Hashable, count: int) -> None:
-        """Refusal if that would be more than is free."""
+        """Add to a holder's share. Raises Refusal if it would exceed what is free."""
         has, total = self._of.get(who, 0) + count, self.total + count
         if has > self._most - total:
             raise overloaded("The gateway has as much to do as it can take")
@@ -161,8 +161,8 @@ class Shares:
 
 
 class DeviceShares:
-    """Divides a fixed amount among tenants, and half of it, which is all that one tenant can have, among that
-    one's devices."""
+    """Divides a fixed amount among tenants, and a tenant's half, the most that it can have, among its
+    devices."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -170,7 +170,7 @@ class DeviceShares:
         self._devices: dict[int, Shares] = {}
 
     def add(self, tenant: int, device: Hashable, count: int) -> None:
-        """Refusal if the device or its tenant would have more than is free."""
+        """Add to a device's share. Raises Refusal if the device or its tenant would exceed what is free."""
         devices = self._devices.get(tenant) or Shares(self._most // 2)
         devices.add(device, count)
         try:
@@ -189,7 +189,7 @@ class DeviceShares:
 
 
 class Intake:
-    """Takes deliveries from tasks of one event loop. start and stop it there."""
+    """Takes deliveries from tasks of one event loop, in which it is started and stopped."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class Intake:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Answer what is pending, take nothing more."""
+        """Answer pending deliveries, and accept no more."""
         self._stopping = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
@@ -234,12 +234,12 @@ class Intake:
         return self._thread.is_alive()
 
     def forget(self, fleet: int, number: int) -> None:
-        """The database has something new about a device."""
+        """Drop the cached state of a device, which has changed in the database."""
         self._stale.put((fleet, number))
 
     def drop_attempts(self, fleet: int, before: float) -> Future[None]:
-        """Forget a fleet's incomplete attempts that nothing has come to since then. Of those that are
-        quarantined the bytes alone."""
+        """Drop a fleet's incomplete attempts without a delivery since then; of quarantined ones only the
+        bytes."""
 
         def drop() -> None:
             with self._database.writing() as database:
@@ -256,8 +256,7 @@ class Intake:
         return self._between_rounds(drop)
 
     def forget_devices(self, fleet: int, number: int | None) -> Future[None]:
-        """The database has something new about a device, or (None) all of a fleet. Ends once no round goes on
-        that does not know."""
+        """Drop the cached state of a device, or (None) of a whole fleet, and wait for rounds that used it."""
 
         def forget() -> None:
             for place in [
@@ -274,10 +273,10 @@ class Intake:
 
     @contextlib.contextmanager
     def room_for(self, fleet: Fleet, device: int | None) -> Iterator[Callable[[int], None]]:
-        """Account for a delivery that is being received from a device, or from an uplink (None); what is
-        yielded, for bytes of it that have come. Refusal if there are too many at once. A tenant may have as
-        many as are free, and a device as many as are free of its tenant's: what one does not end leaves the
-        others their room."""
+        """Account for a delivery that is being received from a device, or from an uplink (None), and yield a
+        function to account for its bytes. Raises Refusal if there are too many at once. A tenant may have as
+        many as are free, and a device as many as are free of its tenant's, so unfinished deliveries always
+        leave room for others."""
         sender = fleet.tenant, (fleet.id, device)
         if self._stopping:
             raise overloaded("The gateway is stopping")
@@ -305,8 +304,8 @@ class Intake:
     async def take(
         self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None
     ) -> Outcome:
-        """One delivery, within room_for. device: the sender's, as its token says; None: anyone's of the
-        fleet. Answered once it is on the disk. Refusal."""
+        """Take one delivery, within room_for, and return once it is on the disk. device: that of the sender's
+        token; None for any device of the fleet. Raises Refusal."""
         try:
             is_compact, number, epoch = address(data)
             if is_compact != fleet.is_compact:
@@ -350,7 +349,7 @@ class Intake:
                     self._loop.call_soon_threadsafe(_answer, messages)
 
     def _gather(self, turns: Turns[_Message]) -> bool:
-        """Whatever has come; waits for it if there is nothing to do. Whether that was the end."""
+        """Gather deliveries, waiting if there are none, and return whether the intake ends."""
         ends = False
         with contextlib.suppress(queue.Empty):
             while True:
@@ -511,7 +510,7 @@ class Intake:
         return self._add(this, message, device, delivery, parts, attempt, counted)
 
     def _check_quota(self, tenant: int, size: int, this: _Round) -> None:
-        """Refusal of a new attempt for which the tenant has no room left."""
+        """Raises Refusal for a new attempt that exceeds the tenant's quota."""
         if tenant not in this.quotas:
             this.quotas[tenant] = tuple(
                 self._database.connection.execute(
@@ -523,7 +522,8 @@ class Intake:
             raise out_of_room(kept, most)
 
     def _admit(self, device: DeviceState, message: _Message, this: _Round) -> float:
-        """When a new attempt's window was measured. Refusal if its tenant or its device has sent enough."""
+        """Admit a new attempt, and return when its window was measured. Raises Refusal if its tenant or its
+        device has sent too much."""
         self._check_quota(device.fleet.tenant, len(message.data), this)
         wait = device.spend(this.now)
         if wait:
@@ -546,7 +546,7 @@ class Intake:
         parts: list[Part],
         random: int,
     ) -> Outcome:
-        """An attempt that comes in one delivery, and by which its window counts."""
+        """Take an attempt that arrived in one delivery, and by which its window counts."""
         measured = self._admit(device, message, this)
         number, counter, tags = delivery.window, delivery.counter, delivery.tags
         known = {place: (count, tag) for place, count, tag, _, _ in parts}
@@ -632,7 +632,7 @@ class Intake:
         counted: Counted,
         random: int,
     ) -> Outcome:
-        """Answer an attempt by which its window counts already: the same receipt, if it is the same."""
+        """Answer a repeated attempt by which its window counts, with the same receipt if it is identical."""
         same = counted.random == random
         if same and counted.tags != delivery.tags:
             stored = self._stored_parts(device, counted, this)
@@ -646,7 +646,8 @@ class Intake:
     def _stored_parts(
         self, device: DeviceState, counted: Counted, this: _Round
     ) -> dict[int, tuple[int, int]] | None:
-        """None if nobody knows: the bytes are deleted, and a backup without them was restored before."""
+        """Return the parts of a stored window; None if unknown, because its bytes are deleted and a backup
+        without them was restored before."""
         for window in this.counted:
             if window.device is device and window.counter == counted.counter:
                 return window.parts
@@ -684,7 +685,7 @@ class Intake:
     def _quarantine(
         self, this: _Round, message: _Message, device: DeviceState, counter: int, kind: str, reason: str
     ) -> None:
-        """Keep the bytes for the operator, once, and not without end."""
+        """Store the bytes for the operator, once, and at most MOST_QUARANTINED for a device."""
         (kept,) = self._database.connection.execute(
             "SELECT count(*) FROM quarantine WHERE device = ?", (device.id,)
         ).fetchone()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs and streams as rows: made, leased, renewed, ended. Workers, which are processes, compute them.
 
-A job says what is computed over which windows: those measured in its interval that had been completed when
-it was made (its cut), but for those of devices that were in quarantine then. So however often it is run, by
-whichever worker, it computes the same. A worker leases a job, renews the lease as it goes on, and puts the
-result down only while the lease is its own; if it dies, the lease ends and another worker begins anew.
-Tenants take turns, so that none waits for all that another has asked for.
+A job names a computation and its windows: those measured in its interval and completed before it was made
+(its cut), except those of devices then in quarantine. Every run by any worker therefore computes the same. A
+worker leases a job, renews the lease while it computes, and stores the result only if it still holds the
+lease; if it dies, the lease ends and another worker starts over. Tenants take turns, so that none waits for
+all jobs of another.
 
-Late data: a stream makes an interval's job once the interval and its grace are over. What arrives afterwards
-is kept, shown as late, and counts in a replay. An empty interval that was passed over, because the clock
-jumped or the gateway was away, gets its job with the first window that comes for it.
+Late data: a stream makes an interval's job once the interval and its grace are over. Windows that arrive
+later are stored, shown as late, and count in a replay. An empty interval that was skipped, because the clock
+jumped or the gateway was stopped, gets its job with its first window.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MOST_AT_ONCE = 1000
 _MOST_OF_STREAM = 250
 _MOST_UNSEEN = 10_000
 _MOST_EMPTY = 200
-"""If many of a stream's intervals end at once, this many of the last get a job without a window."""
+"""If many of a stream's intervals end at once, only this many of the last get a job without windows."""
 _LONGEST_ERROR = 2000
 
 
@@ -70,11 +70,11 @@ class Job:
     ends: float
     cut: int
     excluded: str
-    """JSON: the ids of devices whose windows do not count."""
+    """The ids of devices whose windows do not count, as JSON."""
 
 
 class _Stream(NamedTuple):
-    """The stream of a job. id: None once the stream has ended, and for a job that no stream made; name:
+    """The stream of a job. id: None once the stream has ended, and for a job without a stream; name:
     stays."""
 
     id: int | None
@@ -85,12 +85,12 @@ _NO_STREAM = _Stream(None, None)
 
 
 _StreamKey = tuple[int, float]
-"""Its id, which may come again, and when it was created."""
+"""The stream's id, which may be reused, and its creation time."""
 
 
 class _Intervals(NamedTuple):
-    """The intervals of a stream: interval k is [begins(k), begins(k) + span). Only k is counted with: sums of
-    steps that no binary fraction is would drift apart."""
+    """The intervals of a stream: interval k is [begins(k), begins(k) + span). Only k is stored, because sums
+    of steps that are not binary fractions would drift."""
 
     first: float
     every: float
@@ -106,15 +106,15 @@ class _Intervals(NamedTuple):
         return self.first + number * self.every
 
     def number(self, begins: float) -> int:
-        """The number of the interval that begins there, up to rounding."""
+        """Return the number of the interval that begins at a time, up to rounding."""
         return round((begins - self.first) / self.every)
 
     def closed(self, now: float) -> int:
-        """How many are, from the first one on."""
+        """Return how many intervals are closed, from the first one on."""
         return max(0, math.floor((now - self.grace - self.span - self.first) / self.every) + 1)
 
     def containing(self, measured: float) -> Iterator[int]:
-        """The numbers of those that a window of this time is in, the last one first."""
+        """Return the numbers of the intervals that contain a time, last one first."""
         number = math.floor((measured - self.first) / self.every)
         while number >= 0 and self.begins(number) + self.span > measured:
             yield number
@@ -122,7 +122,7 @@ class _Intervals(NamedTuple):
 
 
 def boot_clock() -> tuple[str, float]:
-    """(this boot's name, seconds since it): a clock that nobody sets, the same in all processes."""
+    """Return (this boot's name, seconds since it): a clock that is never set, the same in all processes."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return boot, time.clock_gettime(time.CLOCK_BOOTTIME)
 
@@ -135,9 +135,9 @@ class Jobs:
         self._objects = objects
         self._intervals: dict[_StreamKey, _Intervals] = {}
         self._seen: dict[_StreamKey, int] = {}
-        """Up to which window each stream has been looked at, which the database learns now and then."""
+        """The last window examined for each stream, which is stored occasionally."""
         self._stalled: set[_StreamKey] = set()
-        """Streams whose tenants have no room for a job."""
+        """Streams whose tenants have no quota left for a job."""
 
     # --- what owners ask for --------------------------------------------------------------------------------
 
@@ -164,7 +164,8 @@ class Jobs:
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
     def streams(self, fleet: Fleet, after: str = "") -> list[dict[str, Any]]:
-        """Each with a summary of its spec; stalled: why it makes no job now, or None."""
+        """Return a page of streams, each with a summary of its spec; stalled: why it makes no jobs at
+        present, or None."""
         database = self._database.connection
         rows = page(
             database.execute(
@@ -202,7 +203,7 @@ class Jobs:
             return _insert(database, fleet.id, _NO_STREAM, spec, request.begins, request.ends, 0)
 
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
-        """Refusal for what the fleet's lane, keys or devices do not allow."""
+        """Raises Refusal for a computation that the fleet's lane, keys or devices do not allow."""
         definition = fleet.definition
         self._check_devices(fleet, spec)
         if isinstance(definition, CompactFleet):
@@ -250,14 +251,14 @@ class Jobs:
             )
 
     def keys(self, fleet: int) -> dict[str, str]:
-        """Digests of a fleet's evaluation keys, by kind."""
+        """Return the digests of a fleet's evaluation keys, by kind."""
         rows = self._database.connection.execute(
             "SELECT kind, digest FROM evaluation_keys WHERE fleet = ?", (fleet,)
         )
         return {row["kind"]: row["digest"] for row in rows}
 
     def listed(self, fleet: int, after: int) -> list[dict[str, Any]]:
-        """A page of jobs, with summaries of their specs."""
+        """Return a page of jobs, with summaries of their specs."""
         rows = self._database.connection.execute(
             "SELECT j.*, s.summary AS shown_spec FROM jobs j JOIN specs s ON s.id = j.spec "
             "WHERE j.fleet = ? AND j.id > ? ORDER BY j.id",
@@ -266,7 +267,8 @@ class Jobs:
         return [_described(row) for row in page(rows)]
 
     def shown(self, fleet: int, job: int) -> dict[str, Any]:
-        """With all of its spec but a model, and the number of windows that came too late for it."""
+        """Return a job with its spec except a model, and the number of windows that arrived too late for
+        it."""
         row = self._row(self._database.connection, fleet, job)
         late = self._database.connection.execute(
             "SELECT count(*) AS n FROM windows w JOIN devices d ON d.id = w.device "
@@ -286,7 +288,7 @@ class Jobs:
         return row
 
     def change(self, fleet: Fleet, job: int, action: str) -> int:
-        """cancel, retry or replay; the number of the job that goes on."""
+        """Cancel, retry or replay a job, and return the number of the job that continues."""
         with self._database.writing() as database:
             row = self._row(database, fleet.id, job)
             if action != "cancel":
@@ -324,7 +326,7 @@ class Jobs:
             return job
 
     def delete(self, fleet: int, job: int) -> None:
-        """Forget a job that is over, and its result."""
+        """Delete a job that is over, and its result."""
         with self._database.writing() as database:
             row = self._row(database, fleet, job)
             if row["state"] in ("queued", "running"):
@@ -343,7 +345,7 @@ class Jobs:
         return int(last) + 1
 
     def result(self, fleet: int, job: int, part: int) -> bytes:
-        """A ciphertext of a job's result."""
+        """Return one ciphertext of a job's result."""
         parts = self._result(fleet, job)["parts"]
         if part >= parts:
             raise Refusal(404, "no-such-part", f"The result of job {job} has {parts} parts, from 0.")
@@ -353,14 +355,14 @@ class Jobs:
         return self._objects.get(digest)
 
     def contributors(self, fleet: int, job: int, skip: int = 0) -> list[list[int]]:
-        """[device, epoch, window] of windows in the result, in order: a page of those after the first so
-        many."""
+        """Return a page of [device, epoch, window] of the windows in the result, in order, after the first
+        `after`."""
         content = self._objects.get(self._result(fleet, job)["contributors"])
         return contributors.from_bytes(content, skip, MOST_ROWS)
 
     def left_out(self, fleet: int, job: int) -> dict[str, Any]:
-        """The windows that the job was asked for and that are not in its result: how many, of how many
-        devices, and [device, epoch, window] of the first ones. per_device leaves windows out, and so does a
+        """Return the requested windows that are not in a job's result: their number, the number of their
+        devices, and [device, epoch, window] of the first ones. They are left out because of per_device or a
         device's quarantine."""
         row = self._row(self._database.connection, fleet, job)
         wanted = JobSpec.model_validate_json(self._spec(row["spec"])).wanted
@@ -414,13 +416,13 @@ class Jobs:
         return int(count)
 
     def ended(self) -> dict[str, int]:
-        """How many jobs have ever ended, by state."""
+        """Return how many jobs have ever ended, by state."""
         return dict(self._database.connection.execute("SELECT state, number FROM jobs_ended").fetchall())
 
     # --- the clock ------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> int:
-        """Make the jobs of the intervals that are over; how many."""
+        """Make the jobs of closed intervals, and return their number."""
         (newest,) = self._database.connection.execute(
             "SELECT coalesce(max(sequence), 0) FROM windows"
         ).fetchone()
@@ -435,7 +437,7 @@ class Jobs:
         return made
 
     def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
-        """A stream's. newest: the windows up to this sequence are there."""
+        """Make the jobs of one stream. newest: the last window's sequence."""
         stream = (row["id"], row["created"])
         if stream not in self._intervals:
             self._intervals[stream] = _Intervals.of(row)
@@ -469,7 +471,8 @@ class Jobs:
     def _make(
         self, row: sqlite3.Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
     ) -> None:
-        """The jobs of a stream's intervals, and note how far it has come. Refusal if there is no room."""
+        """Insert the jobs of a stream's intervals, and store its progress. Raises Refusal if there is no
+        room."""
         whose = _Stream(row["id"], row["name"])
         with self._database.writing() as database:
             for number in numbers:
@@ -486,10 +489,10 @@ class Jobs:
             )
 
     def _due(self, fleet: int, intervals: _Intervals, closed: range, most: int) -> tuple[list[int], int]:
-        """(those of the closed intervals that get a job, the interval to go on with).
+        """Return (the closed intervals that get a job, the next interval).
 
-        If many are due at once, for the clock has jumped or nobody was here, those with windows and the last
-        ones do."""
+        If many are due at once, because the clock jumped or the gateway was stopped, only those with windows
+        and the last ones get jobs."""
         found: list[int] = []
         number = closed.start
         while number < closed.stop and len(found) < most:
@@ -501,7 +504,7 @@ class Jobs:
         return found, number
 
     def _first_with_windows(self, fleet: int, intervals: _Intervals, number: int) -> int:
-        """The first interval from this one on that has a window."""
+        """Return the first interval from this one on that has a window."""
         (measured,) = self._database.connection.execute(
             "SELECT min((SELECT min(w.measured) FROM windows w WHERE w.device = d.id AND w.measured >= ?)) "
             "FROM devices d WHERE d.fleet = ?",
@@ -514,8 +517,8 @@ class Jobs:
     def _unserved(
         self, row: sqlite3.Row, intervals: _Intervals, before: int, newest: int, most: int
     ) -> tuple[list[int], int]:
-        """(those intervals before this one that got no job, being empty, and have a window since; the
-        sequence up to which windows have been looked at)."""
+        """Return (earlier intervals that were empty, got no job, and have received a window since; the
+        sequence of the last window examined)."""
         seen = max(row["seen"], self._seen.get((row["id"], row["created"]), 0))
         if newest == seen:
             return [], newest
@@ -543,7 +546,7 @@ class Jobs:
     # --- workers --------------------------------------------------------------------------------------------
 
     def lease(self, worker: str) -> Job | None:
-        """A job that waits, or whose worker is gone."""
+        """Lease a job that waits, or whose worker has died."""
         boot, now = boot_clock()
         with self._database.writing() as database:
             database.execute(
@@ -573,7 +576,7 @@ class Jobs:
         return Job(row["id"], lease, Fleet.from_row(*fleet), spec, *place)
 
     def renew(self, job: Job, done: int, total: int) -> bool:
-        """Whether the job is still this worker's; it is for LEASE_SECONDS more, then."""
+        """Renew a lease for LEASE_SECONDS; False if the job is no longer this worker's."""
         _, now = boot_clock()
         with self._database.writing() as database:
             changed = database.execute(
@@ -583,8 +586,8 @@ class Jobs:
         return changed.rowcount == 1
 
     def finish(self, job: Job, result: dict[str, Any], parts: Sequence[str]) -> bool:
-        """Put the result down, if the job is still this worker's. parts: digests of its ciphertexts. Refusal
-        if its tenant has no room for it."""
+        """Store the result, if the job is still this worker's. parts: digests of its ciphertexts. Raises
+        Refusal if its tenant has no room for it."""
         with self._database.writing() as database:
             sizes = {digest: self._objects.size(digest) for digest in (*parts, result["contributors"])}
             if None in sizes.values():
@@ -606,7 +609,7 @@ class Jobs:
         return changed.rowcount == 1
 
     def fail(self, job: Job, error: str) -> None:
-        """For good: the same would happen again."""
+        """Mark a job as failed, because another run would fail too."""
         with self._database.writing() as database:
             database.execute(
                 "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
@@ -615,12 +618,12 @@ class Jobs:
             )
 
     def give_back(self, job: Job) -> None:
-        """As if it had not been leased: what kept it from being done had nothing to do with it."""
+        """Return a job to the queue after a failure that it did not cause."""
         with self._database.writing() as database:
             _give_back(database, job)
 
     def release(self, worker: str) -> None:
-        """A worker is gone: its jobs need not wait for their leases."""
+        """Release the jobs of a dead worker before their leases end."""
         with self._database.writing() as database:
             database.execute(
                 "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
@@ -629,7 +632,7 @@ class Jobs:
 
 
 def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite3.Row | None:
-    """A job whose worker is gone, or the oldest of those that wait of the tenant whose last turn is longest
+    """Return a job whose worker has died, or the oldest waiting job of the tenant whose last turn is longest
     ago, with its spec and the devices that it leaves out."""
     lost = database.execute(
         "SELECT id FROM jobs WHERE state = 'running' AND (lease_ends < ? OR lease NOT LIKE ? || ':%') "
@@ -655,12 +658,12 @@ def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite
 
 
 def _room_for_jobs(database: sqlite3.Connection, tenant: int) -> int:
-    """How many more the tenant may have; 0 or less if none."""
+    """Return how many more jobs the tenant may have; 0 or less if none."""
     return min(room_for_number(database, tenant, "jobs"), room_for_bytes(database, tenant) // ROW_BYTES)
 
 
 def _full(database: sqlite3.Connection, tenant: int) -> str | None:
-    """Why the tenant can have no more jobs; None if it can."""
+    """Return why the tenant can have no more jobs; None if it can."""
     try:
         check_number(database, tenant, "jobs")
     except Refusal as refusal:
@@ -676,7 +679,7 @@ def _give_back(database: sqlite3.Connection, job: Job) -> None:
 
 
 def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None:
-    """Refusal of what would take windows that may be deleted."""
+    """Raises Refusal for a computation over windows that may be deleted."""
     (deleted_to,) = database.execute("SELECT deleted_to FROM fleets WHERE id = ?", (fleet,)).fetchone()
     if begins <= deleted_to:
         first = math.floor(deleted_to) + 1
@@ -697,7 +700,8 @@ def _insert(
     ends: float,
     replay: int,
 ) -> int:
-    """A job over the windows that count now: later changes do not reach it. Refusal if there is no room."""
+    """Insert a job over the windows that count now; later changes do not affect it. Raises Refusal if there
+    is no room."""
     added = database.execute(
         "INSERT INTO jobs "
         "(fleet, stream, stream_name, spec, excluded, begins, ends, cut, replay, state, created) "
@@ -709,7 +713,7 @@ def _insert(
 
 
 def _described(row: sqlite3.Row) -> dict[str, Any]:
-    """A job for its owner."""
+    """Describe a job for its owner."""
     result = json.loads(row["result"]) if row["result"] else None
     if result:
         del result["contributors"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which connections the gateway takes, before it reads a byte of them: an address may have as many as are
-free, which leaves the others theirs, and new ones are preferred to those that say nothing.
+"""Limits on connections before a byte of them is read: an address may have as many as are free, so that room
+is left for others, and new connections displace silent ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_CONNECTIONS = 10_000
 HANDSHAKE_SECONDS = 20.0
 _MOST_FILES = 65_536
 _OWN_FILES = 256
-"""Files that the gateway itself opens: its database, once for each thread, segments, workers."""
+"""Number of files that the gateway itself opens: its database, once for each thread, segments, workers."""
 _LOG_SECONDS = 1.0
 _LOGGED_ADDRESSES = 10
 _AGAIN_SECONDS = 0.1
@@ -28,7 +28,7 @@ _BACKLOG = 2048
 
 
 def room_for_connections() -> int:
-    """How many the process may have open, once it may open as many files as it can be allowed."""
+    """Raise the process's limit on open files as far as allowed, and return how many connections fit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -39,8 +39,8 @@ def room_for_connections() -> int:
 
 
 class Connections:
-    """Those that are open, by address, and which of them are still without a handshake. Each is known by its
-    socket."""
+    """The open connections by address, identified by their sockets, and those whose handshake is not
+    complete."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -52,8 +52,8 @@ class Connections:
         return self._open[address]
 
     def add(self, connection: socket.socket, address: str) -> socket.socket | None:
-        """Take one in. What has to go for it: None, the oldest of the same address that is without a
-        handshake, or itself."""
+        """Add a connection, and return the one to close: None, the oldest of its address without a handshake,
+        or itself."""
         goes = None
         if self._open[address] >= self._most - len(self._addresses):
             silent = self._silent.get(address)
@@ -67,7 +67,7 @@ class Connections:
         return goes
 
     def has_spoken(self, connection: socket.socket) -> None:
-        """Its handshake is complete."""
+        """Record that a connection's handshake is complete."""
         address = self._addresses.get(connection)
         silent = self._silent.get(address) if address is not None else None
         if address is not None and silent is not None:
@@ -76,7 +76,7 @@ class Connections:
                 del self._silent[address]
 
     def remove(self, connection: socket.socket) -> None:
-        """It has gone; once or more often."""
+        """Remove a connection that has ended; repeated calls have no effect."""
         self.has_spoken(connection)
         address = self._addresses.pop(connection, None)
         if address is not None:
@@ -86,8 +86,7 @@ class Connections:
 
 
 class Turned:
-    """Logs whom the gateway turned away, together: a line for an address and second, however many there
-    were."""
+    """Logs refused connections: at most one line for an address in a second."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -107,8 +106,8 @@ class Turned:
 
 
 class Listener:
-    """Accepts connections and gives each its protocol once its handshake is complete. It is closed and waited
-    for as asyncio's Server is."""
+    """Accepts connections, and makes the protocol of each once its handshake is complete. It is closed and
+    awaited like asyncio's Server."""
 
     def __init__(
         self,
@@ -116,7 +115,7 @@ class Listener:
         connect: Callable[[Callable[[], None]], asyncio.Protocol],
         tls: ssl.SSLContext,
     ) -> None:
-        """connect: makes a protocol, and is given what is to be called once its connection has gone."""
+        """connect: makes a protocol; its argument is called once the connection has ended."""
         self._loop = asyncio.get_running_loop()
         self._connect = connect
         self._tls = tls
@@ -176,7 +175,7 @@ class Listener:
 
 
 def network_of(address: str) -> str:
-    """What counts as one: an IPv4 address, or of IPv6 the network that a customer has."""
+    """Return the unit of the limits: an IPv4 address, or a customer's network for IPv6."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv4Address):
         return address
@@ -186,7 +185,8 @@ def network_of(address: str) -> str:
 
 
 def bound(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen at each address of a name that this machine has. OSError if there is none."""
+    """Return sockets that listen at each of this machine's addresses with a name. Raises OSError if there is
+    none."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     found, failure = [], None
     for family, _, _, _, address in places:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One JSON object a line, on standard error. No token, key or ciphertext is ever written there."""
+"""Logging to standard error, one JSON object per line, never with a token, key or ciphertext."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import structlog
 
 _MOST = 1000
-"""Letters of what others sent."""
+"""The most characters logged of a client's text."""
 
 
 _TOKEN = re.compile(r"(cmt_[0-9A-Za-z]*)_[0-9A-Za-z]+")
 
 
 def _without_tokens(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A token that came where it does not belong, in a path say, is cut to the part that is no secret."""
+    """Remove the secret part of a token that was sent in the wrong place, for example in a path."""
     return {k: _TOKEN.sub(r"\1_..", v[:_MOST]) if isinstance(v, str) else v for k, v in event.items()}
 
 
 def configure() -> None:
-    """For a process that serves or works."""
+    """Configure logging in a server or worker process."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -38,8 +38,8 @@ def configure() -> None:
 
 
 def bind_caller(address: str, named: dict[str, Any]) -> None:
-    """Have all that is logged in this task, and in the threads that it waits for, name the caller. named: who
-    that is, without a secret."""
+    """Name the caller in all log entries of this task and of the threads that it awaits. named: the caller's
+    name, without a secret."""
     structlog.contextvars.bind_contextvars(address=address, **named)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results for devices: a ciphertext that answers an attempt becomes tagged frames, which the device fetches.
 
-They are tagged under the device's result key and name the attempt, so a device takes them only as the answer
-to what it sent last. An attempt has one result.
+They are tagged under the device's result key and name the attempt, so a device accepts them only as the
+answer to its last attempt. An attempt has one result.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.rest.requests import AnswerForm, FullFleet
 
 NO_ATTEMPT = "no-such-attempt"
-"""The refusal's name if no active device has that window."""
+"""The refusal's name if no active device has the window."""
 
 
 class Mailbox:
-    """Results that wait for the devices of one gateway."""
+    """Results waiting for the devices of one gateway."""
 
     def __init__(self, database: Database, objects: Objects, wrapper: Wrapper) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class Mailbox:
         epoch: int | None = None,
     ) -> None:
         """Answer the attempt by which a device's window counts. data: a ciphertext in SEAL's bytes with its
-        label, under the key that the device has. epoch: the window's; None: the device's present one.
+        label, under the device's key. epoch: the window's; None for the device's present one. Raises
         Refusal."""
         row = self._attempt(fleet, number, counter, epoch)
         source = hashlib.blake2b(data + form.model_dump_json().encode(), digest_size=20).hexdigest()
@@ -105,7 +105,7 @@ class Mailbox:
             raise Refusal(422, "bad-result", str(error)) from None
 
     def get(self, fleet: Fleet, number: int, counter: int) -> bytes:
-        """The frames for a device. Refusal if there are none (yet)."""
+        """Return the frames for a device. Raises Refusal if there are none (yet)."""
         row = self._database.connection.execute(
             "SELECT id FROM devices WHERE fleet = ? AND number = ? AND state = 'active'", (fleet.id, number)
         ).fetchone()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the gateway counts, for Prometheus."""
+"""The gateway's metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MILLISECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 
 
 
 class Metrics:
-    """One gateway's, in a registry of its own."""
+    """The metrics of one gateway, in a separate registry."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -67,12 +67,13 @@ class Metrics:
         self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)
 
     def show_ended_jobs(self, read: Callable[[], Mapping[str, int]]) -> None:
-        """read: how many jobs have ever ended, by state. Workers, which end them, are other processes."""
+        """Show the jobs ended by workers, which are other processes. read: returns how many have ever ended,
+        by state."""
         self.registry.register(_EndedJobs(read))
 
 
 class _EndedJobs(Collector):
-    """A counter that is read from the database whenever it is asked for."""
+    """A counter that is read from the database at each scrape."""
 
     def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
         self._read = read

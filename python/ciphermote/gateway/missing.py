@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows that a fleet's devices should have sent and that have not come: what shows that somebody silences
-them, which receipts that are missing show to the devices alone.
+"""Count windows that a fleet's devices should have sent but did not, which reveals to the owner that somebody
+silences devices; missing receipts reveal it only to the devices.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ciphermote.gateway.metrics import Metrics
 
 _SECONDS = 30.0
 _LEAST_SHARE = 20
-"""One counting is followed by so many times its own duration."""
+"""The pause after a count, as a multiple of its duration."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Windows that active devices have not delivered. skipped: windows of lower numbers than one that has
-    come; overdue: how many more there would be by now, had each device gone on as it has since it was
-    enrolled. One is not overdue."""
+    """Windows that active devices have not delivered. skipped: windows with lower numbers than one received;
+    overdue: windows that each device would have sent by now at its rate since enrolment. The next one is not
+    overdue."""
 
     tenant: str
     fleet: str
@@ -31,7 +31,7 @@ class Missing:
 
 
 def missing_windows(database: Database, now: float) -> list[Missing]:
-    """What is missing in each fleet that has devices."""
+    """Count the missing windows of each fleet that has devices."""
     rows = database.connection.execute(
         """
         WITH active AS (
@@ -56,7 +56,7 @@ def missing_windows(database: Database, now: float) -> list[Missing]:
 
 
 async def count_missing(database: Database, metrics: Metrics) -> None:
-    """Until it is cancelled."""
+    """Count missing windows until cancelled."""
     while True:
         started = time.monotonic()
         try:

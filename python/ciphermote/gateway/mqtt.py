@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deliveries over MQTT 5. The broker's acknowledgement says nothing about the gateway's disk, so each
-delivery is answered: by a receipt once its attempt is complete and stored, by a problem if it is refused.
+"""Deliveries over MQTT 5. The broker's acknowledgement does not mean that the gateway has stored anything, so
+each delivery is answered: by a receipt once its attempt is complete and stored, by a problem if it is
+refused.
 
 Topics and users are those of broker_files.py. The answer goes to the response topic, if that is the device's
 own, with the correlation data; its user property "status" is kept (no payload), receipt, or refused (a
-problem, as over HTTP). Each message is answered, for the broker lets a device have no more than some on
-their way (python/src/broker.c).
+problem, as over HTTP). Each message is answered, because the broker limits a device's messages in flight
+(python/src/broker.c).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SESSION_SECONDS = 3600
 
 
 class Subscriber:
-    """Runs until it is cancelled; connects again whenever the broker comes back."""
+    """Runs until it is cancelled, and reconnects whenever the broker is available."""
 
     def __init__(self, gateway: Gateway, broker: Broker, trusted: ssl.SSLContext, gate: BrokerGate) -> None:
         self._gateway = gateway
@@ -121,7 +122,7 @@ class Subscriber:
             )
 
     def _addressed(self, user: str) -> tuple[Fleet, int | None]:
-        """(fleet, device or None for an uplink) of a user, which the broker has let publish."""
+        """Return (fleet, device or None for an uplink) of a user that the broker let publish."""
         parts = user.split(".")
         if len(parts) != 3 or not (parts[2] == UPLINK or number_text.is_natural(parts[2])):
             raise Refusal(404, "no-such-user", f"The topic names no device's user: {user[:60]}.")
@@ -131,7 +132,7 @@ class Subscriber:
 
 
 def _client_id(password: str) -> str:
-    """This gateway's and no other's, which nobody else can tell."""
+    """Return the gateway's client id, which nobody else can guess."""
     return f"ciphermote-{hashlib.sha256(password.encode()).hexdigest()[:20]}"
 
 
@@ -140,7 +141,7 @@ def _problem(refusal: Refusal) -> bytes:
 
 
 def _reply_topic(user: str, stated: Properties | None) -> str:
-    """The device's own, whatever it asks for: nobody is answered on another's."""
+    """Return the topic for a reply, which is always the device's own, whatever it asks for."""
     own = f"ciphermote/{user}/down"
     asked = getattr(stated, "ResponseTopic", own)
     if "+" in asked or "#" in asked:  # a filter, to which nothing can be published

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator does after the first day: tenants and their quotas, fleets, devices, tokens, what is
-quarantined. Each change stands in the audit log (audit.py), also one that is refused.
+"""The operator's tasks: tenants and their quotas, fleets, devices, tokens, quarantine. The audit log
+(audit.py) records each change, also a refused one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _DELETIONS = (
 
 
 class Operator:
-    """What operators ask of one gateway. A method that raises a Refusal has changed nothing."""
+    """An operator's actions on one gateway. A method that raises a Refusal has changed nothing."""
 
     def __init__(
         self,
@@ -91,19 +91,19 @@ class Operator:
     # --- tenants --------------------------------------------------------------------------------------------
 
     def tenants(self, after: str, limit: int) -> TenantPage:
-        """Tenants of names that come after."""
+        """Return tenants with names after `after`."""
         rows = self._all(f"{_TENANTS} AND t.name > ? ORDER BY t.name LIMIT ?", after, limit)
         return TenantPage(items=[_tenant(row) for row in rows], next=_next(rows, limit, "name"))
 
     def tenant(self, name: str) -> Tenant:
-        """The tenant of this name."""
+        """Return the tenant of this name."""
         rows = self._all(f"{_TENANTS} AND t.name = ?", name)
         if not rows:
             raise _no_tenant(name)
         return _tenant(rows[0])
 
     def add_tenant(self, actor: Actor, request: TenantRequest) -> NewTenant:
-        """A new tenant, and its owner's first token."""
+        """Create a tenant, and its owner's first token."""
         details = {"tenant": request.name, **request.model_dump(exclude={"name"}, exclude_unset=True)}
         with self._audit.recording(actor, "tenant create", details):
             self._registry.add_tenant(request)
@@ -112,7 +112,7 @@ class Operator:
         return NewTenant(tenant=self.tenant(request.name), token=token.token)
 
     def change_quotas(self, actor: Actor, name: str, change: QuotaChange) -> Tenant:
-        """Give a tenant other quotas. One below what it has stored stops new data until there is room."""
+        """Change a tenant's quotas. One below the present use stops new data until use falls below it."""
         given = change.model_dump(exclude_none=True)
         with self._audit.recording(actor, "tenant quota set", {"tenant": name, **given}) as database:
             tenant = self._registry.tenant(name)
@@ -121,7 +121,7 @@ class Operator:
         return self.tenant(name)
 
     def delete_tenant(self, actor: Actor, name: str) -> Deletion:
-        """Delete a tenant, with everything that it has."""
+        """Delete a tenant with all its data."""
         return self._delete(actor, "tenant delete", lambda: Target(self._registry.tenant(name)), tenant=name)
 
     def _delete(self, actor: Actor, action: str, find: Callable[[], Target], **details: Any) -> Deletion:
@@ -131,21 +131,21 @@ class Operator:
         return Deletion(**self._all(f"{_DELETIONS} WHERE x.id = ?", number)[0])
 
     def deletions(self, before: int, limit: int) -> DeletionPage:
-        """Deletions of numbers below before, the newest first."""
+        """Return deletions with numbers below before, newest first."""
         rows = self._all(f"{_DELETIONS} WHERE x.id < ? ORDER BY x.id DESC LIMIT ?", before, limit)
         return DeletionPage(items=[Deletion(**row) for row in rows], next=_next(rows, limit, "id"))
 
     # --- fleets and devices ---------------------------------------------------------------------------------
 
     def fleets(self, tenant: str, after: str, limit: int) -> FleetPage:
-        """A tenant's fleets of names that come after."""
+        """Return a tenant's fleets with names after `after`."""
         rows = self._all(
             f"{_FLEETS} AND f.name > ? ORDER BY f.name LIMIT ?", self._registry.tenant(tenant), after, limit
         )
         return FleetPage(items=[FleetSummary(**row) for row in rows], next=_next(rows, limit, "name"))
 
     def set_retention(self, actor: Actor, tenant: str, fleet: str, days: int | None) -> FleetSummary:
-        """Delete a fleet's windows and results after so many days; None keeps them."""
+        """Set after how many days a fleet's windows and results are deleted; None keeps them indefinitely."""
         details = {"tenant": tenant, "fleet": fleet, "retain_days": days}
         with self._audit.recording(actor, "fleet retention set", details):
             found = self._registry.fleet(self._registry.tenant(tenant), fleet)
@@ -153,7 +153,7 @@ class Operator:
         return FleetSummary(**self._all(f"{_FLEETS} AND f.name = ?", found.tenant, fleet)[0])
 
     def delete_fleet(self, actor: Actor, tenant: str, fleet: str) -> Deletion:
-        """Delete a fleet, with everything in it."""
+        """Delete a fleet with all its data."""
 
         def find() -> Target:
             found = self._registry.fleet(self._registry.tenant(tenant), fleet)
@@ -162,7 +162,7 @@ class Operator:
         return self._delete(actor, "fleet delete", find, tenant=tenant, fleet=fleet)
 
     def devices(self, tenant: str, fleet: str, after: int, limit: int) -> DevicePage:
-        """A fleet's devices of numbers above after."""
+        """Return a fleet's devices with numbers above `after`."""
         found = self._registry.fleet(self._registry.tenant(tenant), fleet)
         rows = self._all(
             "SELECT number, epoch, iif(deleted IS NULL, state, 'deleted') AS state, created, last_seen "
@@ -172,7 +172,7 @@ class Operator:
         return DevicePage(items=[DeviceSummary(**row) for row in rows], next=_next(rows, limit, "number"))
 
     def delete_device(self, actor: Actor, tenant: str, fleet: str, number: int) -> Deletion:
-        """Delete a device, with everything that it sent. It may be enrolled again, in a later epoch."""
+        """Delete a device with all its data. It may be enrolled again, in a later epoch."""
 
         def find() -> Target:
             found = self._registry.fleet(self._registry.tenant(tenant), fleet)
@@ -191,7 +191,7 @@ class Operator:
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def tokens(self, tenant: str | None, after: str, limit: int) -> TokenPage:
-        """Tokens of ids that come after: a tenant's, or (None) the operators'."""
+        """Return tokens with ids after `after`: a tenant's, or (None) the operators'."""
         owner = None if tenant is None else self._registry.tenant(tenant)
         rows = self._all(
             f"{_TOKENS} AND k.tenant IS ? AND k.id > ? ORDER BY k.id LIMIT ?", owner, after, limit
@@ -199,7 +199,7 @@ class Operator:
         return TokenPage(items=[_token(row) for row in rows], next=_next(rows, limit, "id"))
 
     def add_token(self, actor: Actor, form: TokenForm) -> NewToken:
-        """A new token of an owner, or of an operator."""
+        """Make a new token for an owner or an operator."""
         details = form.model_dump(exclude_none=True)
         with self._audit.recording(actor, "token create", details):
             made = self._make_token(form)
@@ -225,13 +225,13 @@ class Operator:
         return _token(rows[0])
 
     def renew_token(self, actor: Actor, identifier: str, expires: float | None) -> Token:
-        """Have a token, expired or not, end then; None: never. One that is revoked stays so."""
+        """Change when a token ends, even an expired one; None for never. A revoked token stays revoked."""
         return self._change_token(
             actor, "token renew", identifier, lambda: self._access.renew(identifier, expires), expires=expires
         )
 
     def revoke_token(self, actor: Actor, identifier: str) -> Token:
-        """End a token now and for good."""
+        """Revoke a token permanently."""
         return self._change_token(
             actor, "token revoke", identifier, lambda: self._access.revoke(identifier, None)
         )
@@ -253,12 +253,13 @@ class Operator:
     # --- what is quarantined --------------------------------------------------------------------------------
 
     def quarantined(self, after: int, limit: int) -> QuarantinePage:
-        """What waits, of numbers above after."""
+        """Return quarantined deliveries with numbers above `after`."""
         rows = self._all(f"{_QUARANTINE} AND q.id > ? ORDER BY q.id LIMIT ?", after, limit)
         return QuarantinePage(items=[Quarantined(**row) for row in rows], next=_next(rows, limit, "id"))
 
     def settle(self, actor: Actor, number: int, *, accept: bool) -> Quarantined:
-        """Drop what waits; accept: and let the device go on from the counter that it jumped to."""
+        """Drop a quarantined delivery; accept: also let the device continue from the counter that it jumped
+        to."""
         action = "quarantine accept" if accept else "quarantine discard"
         details: dict[str, Any] = {"number": number}
         with self._audit.recording(actor, action, details) as database:
@@ -286,14 +287,15 @@ class Operator:
     # --- the audit log --------------------------------------------------------------------------------------
 
     def audit(self, before: int, tenant: str | None, limit: int) -> AuditPage:
-        """Entries of ids below before, the newest first. tenant: those about it alone."""
+        """Return entries of the audit log with ids below before, newest first. tenant: only those about
+        it."""
         rows = self._audit.listed(before, tenant, limit)
         items = [AuditEntry(**{**row, "details": json.loads(row["details"])}) for row in rows]
         return AuditPage(items=items, next=_next(rows, limit, "id"))
 
 
 def _next(rows: Sequence[sqlite3.Row], limit: int, key: str) -> str | None:
-    """The cursor of the page after a full one."""
+    """Return the cursor of the page after a full one."""
     return str(rows[-1][key]) if len(rows) == limit else None
 
 

@@ -70,7 +70,7 @@ operators = APIRouter(tags=["operators"], responses=PROBLEMS, route_class=Strict
 
 @operators.get(routes.TENANTS, operation_id="list_tenants")
 def list_tenants(gateway: TheGateway, who: Who, after: AfterName = "", limit: Limit = 100) -> TenantPage:
-    """List tenants, with their quotas and how much of them they have used."""
+    """List tenants, with their quotas and use."""
     return gateway.operator.tenants(after, limit)
 
 
@@ -88,13 +88,13 @@ def get_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Tenant:
 
 @operators.delete(routes.A_TENANT, operation_id="delete_tenant", status_code=202)
 def delete_tenant(gateway: TheGateway, who: Who, tenant: Tenants) -> Deletion:
-    """Delete a tenant: its access ends at once, and everything that it has is removed in the background."""
+    """Delete a tenant: its access ends at once, and its data is removed in the background."""
     return gateway.operator.delete_tenant(who, tenant)
 
 
 @operators.patch(routes.QUOTAS, operation_id="set_quotas")
 def set_quotas(gateway: TheGateway, who: Who, tenant: Tenants, quotas: QuotaChange) -> Tenant:
-    """Give a tenant other quotas; those left out stay as they are."""
+    """Change a tenant's quotas; those left out do not change."""
     return gateway.operator.change_quotas(who, tenant, quotas)
 
 
@@ -102,7 +102,7 @@ def set_quotas(gateway: TheGateway, who: Who, tenant: Tenants, quotas: QuotaChan
 def list_deletions(
     gateway: TheGateway, who: Who, after: Before = _NEWEST, limit: Limit = 100
 ) -> DeletionPage:
-    """List deletions, the newest first, and how far each is."""
+    """List deletions and their progress, newest first."""
     return gateway.operator.deletions(after, limit)
 
 
@@ -119,7 +119,7 @@ def list_tenant_fleets(
 
 @operators.delete(routes.TENANT_FLEET, operation_id="delete_fleet", status_code=202)
 def delete_fleet(gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets) -> Deletion:
-    """Delete a fleet: nothing more is accepted at once, and what it has is removed in the background."""
+    """Delete a fleet: from now on nothing is accepted for it, and its data is removed in the background."""
     return gateway.operator.delete_fleet(who, tenant, fleet)
 
 
@@ -127,7 +127,7 @@ def delete_fleet(gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets) 
 def set_fleet_retention(
     gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, retention: RetentionRequest
 ) -> FleetSummary:
-    """Delete a fleet's windows and results after so many days, or never."""
+    """Set after how many days a fleet's windows and results are deleted; null keeps them indefinitely."""
     return gateway.operator.set_retention(who, tenant, fleet, retention.retain_days)
 
 
@@ -148,8 +148,8 @@ def list_fleet_devices(
 def delete_device(
     gateway: TheGateway, who: Who, tenant: Tenants, fleet: Fleets, device: DeviceNumber
 ) -> Deletion:
-    """Delete a device: nothing more of it is accepted at once, and what it sent is removed in the
-    background. Its owner may enroll the number again, in a later epoch."""
+    """Delete a device: from now on nothing is accepted from it, and its data is removed in the background.
+    Its owner may enroll the number again, in a later epoch."""
     return gateway.operator.delete_device(who, tenant, fleet, device)
 
 
@@ -176,13 +176,13 @@ def create_token(gateway: TheGateway, who: Who, form: TokenForm) -> NewToken:
 
 @operators.patch(routes.ANY_TOKEN, operation_id="renew_token")
 def renew_token(gateway: TheGateway, who: Who, token: TokenId, renewal: Renewal) -> Token:
-    """Have a token, expired or not, end at another time, or never. Its secret stays the same."""
+    """Change when a token ends, even an expired one; null for never. Its secret does not change."""
     return gateway.operator.renew_token(who, token, renewal.expires)
 
 
 @operators.delete(routes.ANY_TOKEN, operation_id="revoke_token_of")
 def revoke_token_of(gateway: TheGateway, who: Who, token: TokenId) -> Token:
-    """End anyone's token, now and for good."""
+    """Revoke any token permanently."""
     return gateway.operator.revoke_token(who, token)
 
 
@@ -193,19 +193,19 @@ def revoke_token_of(gateway: TheGateway, who: Who, token: TokenId) -> Token:
 def list_quarantine(
     gateway: TheGateway, who: Who, after: AfterNumber = -1, limit: Limit = 100
 ) -> QuarantinePage:
-    """List what waits: counters that jumped, and bytes that contradict stored ones."""
+    """List deliveries in quarantine: counters that jumped, and bytes that contradict stored ones."""
     return gateway.operator.quarantined(after, limit)
 
 
 @operators.post(routes.ACCEPTANCE, operation_id="accept_quarantined")
 def accept_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
-    """Accept a jump of a counter: the device's next attempt is taken."""
+    """Accept a counter's jump, so that the device's next attempt succeeds."""
     return gateway.operator.settle(who, number, accept=True)
 
 
 @operators.post(routes.DISCARD, operation_id="discard_quarantined")
 def discard_quarantined(gateway: TheGateway, who: Who, number: QuarantineId) -> Quarantined:
-    """Drop the bytes that wait."""
+    """Discard a quarantined delivery."""
     return gateway.operator.settle(who, number, accept=False)
 
 
@@ -217,5 +217,5 @@ def list_audit(
     after: Before = _NEWEST,
     limit: Limit = 100,
 ) -> AuditPage:
-    """List who changed what, when, and from where, the newest first. tenant: entries about it."""
+    """List who changed what, when, and from where, newest first. tenant: only entries about it."""
     return gateway.operator.audit(after, tenant, limit)

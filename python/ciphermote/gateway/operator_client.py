@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's part of a gateway's API, from the operator's side, in the same typed models."""
+"""A client of the operator's part of a gateway's API, with the same typed models."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _Answer = TypeVar("_Answer", bound=Answer)
 class OperatorClient:
     """A connection to a gateway as its operator: OperatorClient.local or OperatorClient.remote.
 
-    Every method raises GatewayError for what the gateway refuses, and if it does not answer. Lists are
-    fetched page by page as they are read.
+    Every method raises GatewayError if the gateway refuses, or does not answer. Lists are fetched page by
+    page as they are read.
     """
 
     def __init__(self, http: httpx.Client, where: str) -> None:
@@ -55,8 +55,8 @@ class OperatorClient:
 
     @classmethod
     def local(cls, folder: Path) -> OperatorClient:
-        """Through the socket in the directory of a gateway that runs on this machine. ParameterError if the
-        directory may not be opened."""
+        """Connect through the socket in the directory of a gateway on this machine. Raises ParameterError if
+        the directory may not be opened."""
         held = contextlib.ExitStack()
         try:
             path = held.enter_context(operator_socket(folder))
@@ -77,7 +77,7 @@ class OperatorClient:
 
     @classmethod
     def remote(cls, url: str, token: str, *, ca: str | None = None) -> OperatorClient:
-        """Over HTTPS, with an operator's token. ca: as GatewayClient's."""
+        """Connect over HTTPS, with an operator's token. ca: as for GatewayClient."""
         address = checked_url(url)
         try:
             context = ssl.create_default_context(cadata=ca)
@@ -100,93 +100,94 @@ class OperatorClient:
     # --- tenants --------------------------------------------------------------------------------------------
 
     def tenants(self) -> Iterator[Tenant]:
-        """Tenants, by name."""
+        """Return tenants, by name."""
         return self._pages(routes.TENANTS, TenantPage)
 
     def tenant(self, name: str) -> Tenant:
-        """The tenant of this name."""
+        """Return the tenant of this name."""
         return self._ask("GET", routes.A_TENANT.path(tenant=name), Tenant)
 
     def create_tenant(self, name: str, quotas: dict[str, int] | None = None) -> NewTenant:
-        """A new tenant and its owner's first token. quotas: others than the gateway's own, by name."""
+        """Create a tenant and its owner's first token. quotas: those that differ from the gateway's defaults,
+        by name."""
         fields = {f"most_{quota}": most for quota, most in (quotas or {}).items()}
         return self._ask("POST", routes.TENANTS, NewTenant, json={"name": name, **fields})
 
     def set_quotas(self, name: str, quotas: dict[str, int]) -> Tenant:
-        """Give a tenant these quotas, by name; the others stay as they are."""
+        """Change a tenant's quotas, by name; the others do not change."""
         return self._ask("PATCH", routes.QUOTAS.path(tenant=name), Tenant, json=quotas)
 
     def delete_tenant(self, name: str) -> Deletion:
-        """Delete a tenant with everything that it has."""
+        """Delete a tenant with all its data."""
         return self._ask("DELETE", routes.A_TENANT.path(tenant=name), Deletion)
 
     def deletions(self) -> Iterator[Deletion]:
-        """Deletions, the newest first."""
+        """Return deletions, newest first."""
         return self._pages(routes.DELETIONS, DeletionPage)
 
     # --- fleets and devices ---------------------------------------------------------------------------------
 
     def fleets(self, tenant: str) -> Iterator[FleetSummary]:
-        """A tenant's fleets, by name."""
+        """Return a tenant's fleets, by name."""
         return self._pages(routes.TENANT_FLEETS.path(tenant=tenant), FleetPage)
 
     def set_retention(self, tenant: str, fleet: str, days: int | None) -> FleetSummary:
-        """Delete a fleet's windows and results after so many days; None keeps them."""
+        """Set after how many days a fleet's windows and results are deleted; None keeps them indefinitely."""
         path = routes.FLEET_RETENTION.path(tenant=tenant, fleet=fleet)
         return self._ask("PUT", path, FleetSummary, json={"retain_days": days})
 
     def delete_fleet(self, tenant: str, fleet: str) -> Deletion:
-        """Delete a fleet with everything in it."""
+        """Delete a fleet with all its data."""
         return self._ask("DELETE", routes.TENANT_FLEET.path(tenant=tenant, fleet=fleet), Deletion)
 
     def devices(self, tenant: str, fleet: str) -> Iterator[DeviceSummary]:
-        """A fleet's devices, by number."""
+        """Return a fleet's devices, by number."""
         return self._pages(routes.FLEET_DEVICES.path(tenant=tenant, fleet=fleet), DevicePage)
 
     def delete_device(self, tenant: str, fleet: str, device: int) -> Deletion:
-        """Delete a device with everything that it sent."""
+        """Delete a device with all its data."""
         path = routes.FLEET_DEVICE.path(tenant=tenant, fleet=fleet, device=device)
         return self._ask("DELETE", path, Deletion)
 
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def tokens(self, tenant: str | None = None) -> Iterator[Token]:
-        """Tokens of a tenant, or (None) the operators', by id."""
+        """Return the tokens of a tenant, or (None) of the operators, by id."""
         return self._pages(routes.EVERY_TOKEN, TokenPage, {} if tenant is None else {"tenant": tenant})
 
     def create_token(
         self, tenant: str | None = None, *, note: str = "", expires: float | None = None
     ) -> NewToken:
-        """A new token of an owner of a tenant, or (None) of an operator. expires: when it ends, in seconds
-        since 1970; None: never."""
+        """Make a token for an owner of a tenant, or (None) for an operator. expires: when it ends, in seconds
+        since 1970; None for never."""
         return self._ask(
             "POST", routes.EVERY_TOKEN, NewToken, json={"tenant": tenant, "note": note, "expires": expires}
         )
 
     def renew_token(self, token: str, expires: float | None) -> Token:
-        """Have the token of this id, expired or not, end then; None: never."""
+        """Change when the token with this id ends, even an expired one; None for never."""
         return self._ask("PATCH", routes.ANY_TOKEN.path(token=token), Token, json={"expires": expires})
 
     def revoke_token(self, token: str) -> Token:
-        """End the token of this id, now and for good."""
+        """Revoke the token with this id permanently."""
         return self._ask("DELETE", routes.ANY_TOKEN.path(token=token), Token)
 
     # --- what is quarantined, and the audit log -------------------------------------------------------------
 
     def quarantined(self) -> Iterator[Quarantined]:
-        """Deliveries that wait for the operator, the oldest first."""
+        """Return deliveries in quarantine, oldest first."""
         return self._pages(routes.QUARANTINE, QuarantinePage)
 
     def accept(self, number: int) -> Quarantined:
-        """Accept a jump of a counter: the device's next attempt is taken."""
+        """Accept a counter's jump, so that the device's next attempt succeeds."""
         return self._ask("POST", routes.ACCEPTANCE.path(number=number), Quarantined)
 
     def discard(self, number: int) -> Quarantined:
-        """Drop the bytes that wait."""
+        """Discard a quarantined delivery."""
         return self._ask("POST", routes.DISCARD.path(number=number), Quarantined)
 
     def audit(self, tenant: str | None = None) -> Iterator[AuditEntry]:
-        """Entries of the audit log, the newest first. tenant: those about it alone."""
+        """Return entries of the audit log, newest first. tenant: only those about it."""
         return self._pages(routes.AUDIT, AuditPage, {} if tenant is None else {"tenant": tenant})
 
     # --- requests -------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's door on this machine: a socket in the gateway's directory, over which the API is served
-without TLS. Whoever may open the directory (mode 0700: the gateway's user and root) is an operator.
+"""Local access for operators: a socket in the gateway's directory, over which the API is served without TLS.
+Anyone who may open the directory (mode 0700: the gateway's user and root) is an operator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ciphermote.gateway.http_server import Connect, Listening, Server
 
 
 class OperatorSocket:
-    """Serves the API of a gateway to whoever may open its directory."""
+    """Serves a gateway's API to everyone who may open its directory."""
 
     def __init__(self, folder: Path, app: ASGIApp, access: Access) -> None:
         self._folder = folder
@@ -28,7 +28,7 @@ class OperatorSocket:
         self._server = Server(self._as_operator, self._listen)
 
     async def serve(self) -> None:
-        """Until stop is called."""
+        """Serve until stop is called."""
         await self._server.serve()
 
     def stop(self) -> None:

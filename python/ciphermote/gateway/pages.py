@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listings come in pages, which are bounded in rows and in bytes: whoever lists is answered from little
-memory, and asks on after the last row that has come.
+"""Lists are returned in pages bounded in rows and bytes, which need little memory; a client continues after
+the last row of a page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ MOST_BYTES = 1 << 20
 
 
 def page(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-    """The first rows, and at least one if there is any; no more are taken from the database."""
+    """Return the first rows that fit a page, at least one if there is any; no further rows are read from the
+    database."""
     found: list[sqlite3.Row] = []
     size = 0
     for row in islice(rows, MOST_ROWS):

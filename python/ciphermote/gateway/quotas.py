@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quotas: how much a tenant may store, in bytes, and how many fleets, devices, streams, jobs and tokens.
 
-Everything that a tenant makes counts, so that none can exhaust the disk that all share. The database keeps
-the books itself, by triggers (migrations/0007): 512 bytes for a row, 128 for a window's, and the sizes of
-specs, definitions, and what lies in segments and objects. Each check here belongs into the transaction that
-adds the row.
+Everything that a tenant creates counts, so that none can exhaust the shared disk. Triggers in the database
+(migrations/0007) count 512 bytes for a row, 128 for a window's, and the sizes of specs, definitions, and
+bytes in segments and objects. Call each check in the transaction that adds the row.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ _QUOTAS: dict[Counted, tuple[str, str]] = {
         "SELECT count(*) FROM tokens WHERE tenant = t.id AND revoked IS NULL",
     ),
 }
-"""Columns of each kind: the most that a tenant may have, and how many it has."""
+"""Columns of each kind: a tenant's quota and its present number."""
 USED_NUMBERS = ", ".join(f"({count}) AS {what}" for what, (_, count) in _QUOTAS.items())
-"""Columns of tenants t: how many of each kind it has."""
+"""Columns of tenants t: its present number of each kind."""
 
 
 def room_for_number(database: sqlite3.Connection, tenant: int, what: Counted) -> int:
-    """How many more of a kind the tenant may make; 0 or less if none."""
+    """Return how many more of a kind the tenant may make; 0 or less if none."""
     most, count = _numbers(database, tenant, what)
     return most - count
 
 
 def check_number(database: sqlite3.Connection, tenant: int, what: Counted) -> None:
-    """Refusal if the tenant has as many of a kind as it may have, or no room for one more row."""
+    """Raises Refusal if the tenant has used up its quota of a kind, or has no room for one more row."""
     most, count = _numbers(database, tenant, what)
     if count >= most:
         raise Refusal(
@@ -56,13 +55,13 @@ def check_number(database: sqlite3.Connection, tenant: int, what: Counted) -> No
 
 
 def room_for_bytes(database: sqlite3.Connection, tenant: int) -> int:
-    """How many more bytes the tenant may store; 0 or less if none."""
+    """Return how many more bytes the tenant may store; 0 or less if none."""
     most, kept = _bytes(database, tenant)
     return most - kept
 
 
 def check_bytes(database: sqlite3.Connection, tenant: int, more: int) -> None:
-    """Refusal if the tenant has no room for so many bytes."""
+    """Raises Refusal if the tenant has no room for this number of bytes."""
     most, kept = _bytes(database, tenant)
     if kept + more > most:
         raise out_of_room(kept, most)
@@ -79,15 +78,15 @@ def out_of_room(kept: int, most: int) -> Refusal:
 
 
 def put_object(database: sqlite3.Connection, objects: Objects, tenant: int, content: bytes) -> str:
-    """Store a file, before the transaction that refers to it and books it. Its digest. Refusal if the tenant
-    has no room for it: nothing is stored then."""
+    """Store a file, before the transaction that refers to it and counts it, and return its digest. Raises
+    Refusal if the tenant has no room for it; nothing is stored then."""
     if not _has_object(database, tenant, digest_of(content)):
         check_bytes(database, tenant, len(content) + ROW_BYTES)
     return objects.put(content)
 
 
 def book_object(database: sqlite3.Connection, tenant: int, digest: str, size: int) -> None:
-    """Count a file of objects/ as the tenant's, once. Refusal if it has no room for it."""
+    """Count a file of objects/ once as the tenant's. Raises Refusal if it has no room for it."""
     if not _has_object(database, tenant, digest):
         check_bytes(database, tenant, size + ROW_BYTES)
         database.execute("INSERT INTO objects VALUES (?, ?, ?)", (tenant, digest, size))

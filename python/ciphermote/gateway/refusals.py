@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the gateway says no to, in one form for HTTP and MQTT: a status, a short name, and one sentence."""
+"""The gateway's refusals, in one form for HTTP and MQTT: a status, a short name, and one sentence."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PROBLEM = "application/problem+json"
 
 
 class Refusal(Exception):
-    """status: HTTP's; name: for programs, in hyphens; sentence: for people. retry_after: seconds after which
-    the same may be accepted."""
+    """A refused request. status: HTTP's; name: for programs, with hyphens; sentence: for people. retry_after:
+    seconds after which the same request may be accepted."""
 
     def __init__(self, status: int, name: str, sentence: str, *, retry_after: float | None = None) -> None:
         super().__init__(sentence)
@@ -25,18 +25,18 @@ class Refusal(Exception):
 
     @property
     def problem(self) -> Problem:
-        """As clients get it. Its title is the name in words."""
+        """Return the problem that clients get. Its title is the name in words."""
         title = self.name.replace("-", " ").capitalize()
         return Problem(type=PROBLEM_TYPE + self.name, status=self.status, title=title, detail=self.sentence)
 
 
 def overloaded(what: str) -> Refusal:
-    """Too much at once: the same is welcome in a moment."""
+    """Make the refusal for too many requests at once; a repeated one may succeed soon."""
     return Refusal(503, "overloaded", f"{what}: send it again in a moment.", retry_after=1)
 
 
 def disk_full(error: OSError | Exception) -> Refusal:
-    """Nothing of it was kept."""
+    """Make the refusal for a full disk; nothing was stored."""
     return Refusal(
         507,
         "storage",
@@ -47,12 +47,12 @@ def disk_full(error: OSError | Exception) -> Refusal:
 
 
 def failed() -> Refusal:
-    """Nobody has foreseen this."""
+    """Make the refusal for an unforeseen error."""
     return Refusal(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether a page of the database is not what was written."""
+    """Whether an error shows that a page of the database is damaged."""
     if not isinstance(error, sqlite3.DatabaseError):
         return False
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -60,8 +60,8 @@ def is_damage(error: BaseException) -> bool:
 
 
 def of_storage(error: Exception) -> Refusal | None:
-    """For an error of the disk or the database that may pass by itself, or that a deletion caused; None for
-    any other."""
+    """Make the refusal for an error of the disk or the database that is temporary, or that a deletion caused;
+    None for any other."""
     if isinstance(error, sqlite3.IntegrityError) and str(error) == "deleted":
         return Refusal(410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept.")
     if is_damage(error):
@@ -84,7 +84,7 @@ _SECRET_BEGINNINGS = (b"CMCK", b"CMPV", b"/*\n * One device's")
 
 
 def looks_secret(data: bytes) -> bool:
-    """Whether it begins as an owner's file, a device's provisioning or a PEM private key does."""
+    """Whether bytes begin like an owner's secret file, a device's provisioning or a PEM private key."""
     head = data[:256]
     return head.startswith(_SECRET_BEGINNINGS) or (b"-----BEGIN" in head and b"PRIVATE KEY-----" in head)
 

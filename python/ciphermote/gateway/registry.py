@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tenants, fleets, devices and their public keys: what the intake and the jobs go by."""
+"""Tenants, fleets, devices and their public keys, on which the intake and jobs rely."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LATEST = (
 
 
 class Registry:
-    """Every method answers, or raises a Refusal, and has changed nothing then."""
+    """Tenants, fleets and devices of one gateway. A method that raises a Refusal has changed nothing."""
 
     def __init__(
         self, database: Database, objects: Objects, wrapper: Wrapper, access: Access, intake: Intake
@@ -51,10 +51,10 @@ class Registry:
         self._fleets: dict[tuple[int, str], Fleet] = {}
         self._tenants: dict[str, int] = {}
         self._changes = 0
-        """How often something was deleted: what was looked up before may be gone."""
+        """Counts deletions: rows that were looked up earlier may be gone."""
 
     def forget(self) -> None:
-        """Look tenants and fleets up anew."""
+        """Drop cached tenants and fleets."""
         self._changes += 1
         self._fleets.clear()
         self._tenants.clear()
@@ -82,7 +82,7 @@ class Registry:
             ) from None
 
     def tenant(self, name: str) -> int:
-        """Its id."""
+        """Return a tenant's id."""
         known, changes = self._tenants.get(name), self._changes
         if known is not None:
             return known
@@ -96,7 +96,7 @@ class Registry:
         return int(row["id"])
 
     def tenant_of(self, identifier: int) -> dict[str, Any]:
-        """One that exists, for its owner."""
+        """Return an existing tenant for its owner."""
         row = self._database.connection.execute(
             f"SELECT {_OF_TENANT} FROM tenants WHERE id = ?", (identifier,)
         ).fetchone()
@@ -105,7 +105,7 @@ class Registry:
     # --- fleets ---------------------------------------------------------------------------------------------
 
     def put_fleet(self, tenant: int, name: str, definition: FullFleet | CompactFleet) -> None:
-        """A new one; an old one again if it is the same."""
+        """Define a fleet; repeating the same definition has no effect."""
         with self._database.writing() as database:
             row = database.execute(
                 "SELECT definition, deleted FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
@@ -149,7 +149,7 @@ class Registry:
         return found
 
     def fleet_by_id(self, identifier: int) -> Fleet:
-        """Which exists."""
+        """Return an existing fleet."""
         row = self._database.connection.execute(
             "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (identifier,)
         ).fetchone()
@@ -164,8 +164,8 @@ class Registry:
         return [{**dict(row), "definition": json.loads(row["definition"])} for row in page(rows)]
 
     def retention(self, fleet: Fleet) -> dict[str, Any]:
-        """retain_days: how long windows and results are kept; None: for ever. deleted_to: windows measured
-        up to then may be deleted, none that were measured later."""
+        """Return a fleet's retention. retain_days: days that windows and results are stored; None for
+        indefinitely. deleted_to: windows measured up to then may be deleted, later ones not."""
         row = self._database.connection.execute(
             "SELECT CAST(retain_days AS INTEGER) AS retain_days, deleted_to FROM fleets WHERE id = ?",
             (fleet.id,),
@@ -174,12 +174,12 @@ class Registry:
         return {"retain_days": row["retain_days"], "deleted_to": deleted_to}
 
     def set_retention(self, fleet: Fleet, days: int | None) -> None:
-        """None: for ever. What is deleted stays so."""
+        """Set a fleet's retention; None for indefinitely. Deleted windows are not restored."""
         with self._database.writing() as database:
             database.execute("UPDATE fleets SET retain_days = ? WHERE id = ?", (days, fleet.id))
 
     def progress(self, fleet: Fleet) -> dict[str, Any]:
-        """The progress of a fleet, in the numbers that watch shows."""
+        """Return a fleet's progress, with the numbers that watch shows."""
         row = self._database.connection.execute(
             "SELECT * FROM fleet_counts WHERE fleet = ?", (fleet.id,)
         ).fetchone()
@@ -198,7 +198,7 @@ class Registry:
     # --- public keys ----------------------------------------------------------------------------------------
 
     def put_evaluation_keys(self, fleet: Fleet, kind: str, data: bytes) -> None:
-        """kind: galois or relin, in the bytes that keygen wrote."""
+        """Store evaluation keys. kind: galois or relin, in the bytes that keygen wrote."""
         self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet):
@@ -237,7 +237,7 @@ class Registry:
     # --- devices --------------------------------------------------------------------------------------------
 
     def enroll(self, fleet: Fleet, number: int, enrolment: Enrolment) -> None:
-        """A device, or its next epoch, which takes the place of the one before."""
+        """Enroll a device, or its next epoch, which replaces the previous one."""
         definition = fleet.definition
         compact = isinstance(definition, CompactFleet)
         key_id = int(enrolment.key_id, 16)
@@ -296,7 +296,8 @@ class Registry:
             self._database.once_stored(partial(self._intake.forget, fleet.id, number))
 
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
-        """What brings a device's ciphertexts under the owner's key, and not the other way."""
+        """Store a public key that converts a device's ciphertexts to the owner's key, and not the other
+        way."""
         self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet) or not definition.own_keys:
@@ -322,9 +323,9 @@ class Registry:
                 )
 
     def set_state(self, fleet: Fleet, number: int, state: str) -> None:
-        """quarantined: take nothing more from a device, in whatever epoch, and leave its windows out of jobs
-        that are made from now on, also if it is revoked; active: undo that; revoked: take nothing more from
-        it for good, while the windows that it has sent go on counting."""
+        """Change a device's state. quarantined: refuse the device in every epoch, and leave its windows out
+        of new jobs, also if it is revoked; active: undo that; revoked: refuse it permanently, while windows
+        that it has sent still count."""
         with self._database.writing() as database:
             row = database.execute(
                 "SELECT id, state, excluded FROM devices "
@@ -350,7 +351,7 @@ class Registry:
             self._database.once_stored(partial(self._intake.forget, fleet.id, number))
 
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
-        """excluded: whether its windows are left out of jobs that are made now."""
+        """Return a page of devices. excluded: whether a device's windows are left out of new jobs."""
         rows = self._database.connection.execute(
             "SELECT number, epoch, key_id, largest_value, iif(deleted IS NULL, state, 'deleted') AS state, "
             "newest, last_seen, created, rekey IS NOT NULL AS has_rekey_key, windows, excluded "
@@ -368,7 +369,7 @@ class Registry:
         ]
 
     def windows(self, fleet: Fleet, after: int = 0, device: int | None = None) -> list[dict[str, Any]]:
-        """That count, in the order in which they became complete."""
+        """Return the windows that count, in the order of their completion."""
         rows = self._database.connection.execute(
             "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived, "
             "w.extents = '' AS deleted FROM windows w JOIN devices d ON d.id = w.device "

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is older than its fleet is to keep is deleted: windows, results, and what waits or was never complete.
+"""Delete data older than a fleet's retention: windows, results, quarantined deliveries and incomplete
+attempts.
 
-First the database says that the bytes are gone, then files that it refers to nowhere are unlinked: segments,
-each once nothing of it is needed, and objects. Whoever is killed between the two leaves files that the next
-sweep finds. A window's row stays, and the tags of its parts: it counts once for ever, and whoever sends it
-again is answered as before.
+First the database marks the bytes as deleted, then files that it no longer refers to are unlinked: objects,
+and segments once none of their bytes is needed. A crash between the two leaves files that the next sweep
+finds. A window's row and the tags of its parts stay, so that it never counts twice, and a repeated delivery
+gets the same answer.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from ciphermote.gateway.specs import delete_unused
 
 DAY = 86_400.0
 STEADY_SECONDS = 3600.0
-"""So long the clock has to run evenly before anything is deleted by it."""
+"""Seconds that the clock must run evenly before it decides about deletions."""
 _JUMP_SECONDS = 5.0
 _BATCH = 500
 _YOUNG_SECONDS = 3600.0
-"""An object of this age may be of a job or an upload that has not ended."""
+"""An object younger than this may belong to an unfinished job or upload."""
 _ATTEMPTS_SECONDS = 60.0
 
 _KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
-"""The windows that a fleet still stores. The plus keeps SQLite from sorting what an index by device finds."""
+"""Selects a fleet's stored windows. The plus keeps SQLite from sorting the rows of an index by device."""
 
 _USED_SEGMENTS = """
 WITH kept (extents) AS (
@@ -63,14 +64,14 @@ UNION SELECT result ->> '$.contributors' FROM jobs
 
 
 class Steadiness:
-    """For how long the wall clock has run as evenly as the one that nobody sets."""
+    """Measures how long the wall clock has run as evenly as the boot clock, which is never set."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float] | None = None
         self._since = 0.0
 
     def seconds(self, wall: float, boot: float) -> float:
-        """Ask often: a jump is found between two questions."""
+        """Return the seconds; call it often, because a jump is found between two calls."""
         if self._last is None or abs((wall - self._last[0]) - (boot - self._last[1])) > _JUMP_SECONDS:
             self._since = boot
         self._last = wall, boot
@@ -78,7 +79,7 @@ class Steadiness:
 
 
 class Retention:
-    """Deletes what is old in one gateway. sweep is for one thread at a time."""
+    """Deletes old data of one gateway. Only one thread at a time may call sweep."""
 
     def __init__(
         self, database: Database, objects: Objects, segments: Path, intake: Intake, metrics: Metrics
@@ -92,16 +93,16 @@ class Retention:
         self._stopping = threading.Event()
         self._sweeping = threading.Lock()
         self._swept: dict[int, int] = {}
-        """By fleet: its windows up to this sequence are deleted."""
+        """By fleet: the sequence up to which its windows are deleted."""
 
     def stop(self) -> None:
-        """Let a sweep end where it is; there is none after it."""
+        """Stop the present sweep, and all later ones."""
         self._stopping.set()
         with self._sweeping:
             self._reader.close()
 
     def sweep(self, now: float) -> None:
-        """Delete what is too old by now; nothing while a backup goes on, which still copies it."""
+        """Delete data that is now too old; nothing during a backup, which still copies it."""
         with self._sweeping, contextlib.ExitStack() as held:
             try:
                 held.enter_context(lock(self._segments.parent / BACKUP_LOCK_FILE, 0))
@@ -126,7 +127,7 @@ class Retention:
                 delete_unused(database)
 
     def _has_deletions(self) -> bool:
-        """Whether tenants, fleets or devices were deleted, whose files may still be here."""
+        """Whether tenants, fleets or devices were deleted whose files may still exist."""
         found = self._database.connection.execute("SELECT EXISTS (SELECT 1 FROM deletions)").fetchone()
         return bool(found[0])
 
@@ -167,7 +168,8 @@ class Retention:
         self._reader.close()
 
     def _parts(self, fleet: Fleet, row: sqlite3.Row) -> str | None:
-        """The tags of a window's parts; None if it has one, '' if its bytes are not there (a backup)."""
+        """Return the tags of a window's parts; None if it has one, '' if its bytes are missing after a
+        restore."""
         try:
             data = self._reader.read(parse_extents(row["extents"]))
             found = _evaluator.read_stored(fleet.params, row["counter"], data).parts
@@ -198,7 +200,7 @@ class Retention:
             )
 
     def _delete_jobs(self, fleet: int, before: float) -> None:
-        """What is left of those whose results are deleted: a line that says so."""
+        """Reduce jobs whose results are deleted to a line that says so."""
         with self._database.writing() as database:
             database.execute(
                 "DELETE FROM jobs WHERE fleet = ? AND finished < ? "
@@ -256,7 +258,7 @@ class Retention:
 
 
 def _needed_from(database: sqlite3.Connection, fleet: int) -> float:
-    """Windows measured from then on are of jobs that are to be done, or of intervals that have none yet."""
+    """Return the time from which windows are needed by unfinished jobs, or by intervals without jobs."""
     (found,) = database.execute(
         "SELECT min(begins) FROM (SELECT begins FROM jobs WHERE state IN ('queued', 'running') AND fleet = ? "
         "UNION ALL SELECT next FROM streams WHERE fleet = ?)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gateway that runs: its API, its subscriber, its workers and its clock, until it is told to stop."""
+"""Run a gateway: its API, its subscriber, its workers and its clock, until it is stopped."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _RESTART_SECONDS = 0.5
 
 
 async def serve(settings: Settings, ready: Callable[[], None]) -> None:
-    """Run until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back. ready
-    is called once the directory is this gateway's and it begins to listen."""
+    """Run until SIGTERM or SIGINT; then accepted requests are answered, and workers return their jobs. ready
+    is called once the directory is locked and the gateway begins to listen."""
     gateway = Gateway(settings)
     certificate, key = _certificate(gateway)
     gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
@@ -88,7 +88,7 @@ def _certificate(gateway: Gateway) -> tuple[Path, Path]:
 
 
 def _gate(gateway: Gateway, broker: Broker, certificate: Path, key: Path) -> BrokerGate:
-    """Whom the broker lets in; ready before the broker's configuration is there."""
+    """Open the broker's access control, before the broker's configuration is written."""
     files = gateway.broker_files
     gate = BrokerGate(gateway.access, files.socket, files.password)
     files.write(plugin_path(), broker.port, certificate, key)
@@ -96,7 +96,7 @@ def _gate(gateway: Gateway, broker: Broker, certificate: Path, key: Path) -> Bro
 
 
 async def _clock(gateway: Gateway) -> None:
-    """Makes the streams' jobs."""
+    """Make the streams' jobs."""
     while True:
         try:
             await asyncio.to_thread(gateway.jobs.tick, time.time())
@@ -107,7 +107,7 @@ async def _clock(gateway: Gateway) -> None:
 
 
 async def _sweeps(gateway: Gateway) -> None:
-    """Deletes what is too old, once an hour, while the clock runs evenly."""
+    """Delete old data once an hour, while the clock runs evenly."""
     steadiness, swept = Steadiness(), -math.inf
     while True:
         _, boot = boot_clock()
@@ -123,7 +123,7 @@ async def _sweeps(gateway: Gateway) -> None:
 
 
 async def _scrub(gateway: Gateway) -> None:
-    """Looks for damage in all that is stored, slowly, and from the beginning again."""
+    """Check all stored data for damage, slowly and repeatedly."""
     while True:
         try:
             await asyncio.to_thread(gateway.scrubber.run)
@@ -134,7 +134,7 @@ async def _scrub(gateway: Gateway) -> None:
 
 
 async def _deletions(gateway: Gateway) -> None:
-    """Removes what was deleted."""
+    """Remove deleted data."""
     while True:
         try:
             await asyncio.to_thread(gateway.deletions.run)
@@ -144,7 +144,7 @@ async def _deletions(gateway: Gateway) -> None:
 
 
 async def _worker(gateway: Gateway, number: int) -> None:
-    """One worker process, started again whenever it ends."""
+    """Run one worker process, and restart it whenever it ends."""
     while True:
         name = f"worker{number}-{uuid.uuid4().hex[:8]}"
         process = await asyncio.create_subprocess_exec(

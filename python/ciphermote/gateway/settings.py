@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a gateway is run. Every setting has a default; `ciphermote serve` has an option for each."""
+"""Settings of a gateway. Every setting has a default; `ciphermote serve` has an option for each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ciphermote.gateway.blobs import SEGMENT_BYTES
 
 @dataclass(frozen=True)
 class Broker:
-    """The MQTT broker that devices publish to. ca: the authority of its certificate; None: its certificate is
-    the gateway's own."""
+    """The MQTT broker that devices publish to. ca: the authority of its certificate; None if it has the
+    gateway's certificate."""
 
     host: str
     port: int = 8883
@@ -21,9 +21,9 @@ class Broker:
 
 @dataclass(frozen=True)
 class Settings:
-    """data: the gateway's directory. certificate, key: PEM files; None: one of its own making. reserve_bytes:
-    of the disk, that ciphertexts leave free. segment_bytes: after which they go to another file. workers:
-    processes that compute."""
+    """The settings of a gateway. data: its directory. certificate, key: PEM files; None to make them.
+    reserve_bytes: bytes of the disk that ciphertexts leave free. segment_bytes: the size after which a new
+    segment begins. workers: number of processes that compute."""
 
     data: Path = Path("ciphermote-gateway")
     host: str = "127.0.0.1"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs refer to: specs, and the devices whose windows are left out. Each is stored once in its fleet,
-however many jobs have it, and goes when none has it any more.
+"""Texts that jobs refer to: specs, and lists of devices whose windows are left out. Each is stored once in
+its fleet for all jobs, and removed with the last of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LONG_FIELDS = {"devices", "weights", "model"}
 
 
 def store_spec(database: sqlite3.Connection, fleet: Fleet, spec: JobSpec) -> int:
-    """Its id. Refusal if the tenant has no room for it."""
+    """Store a spec, and return its id. Raises Refusal if the tenant has no room for it."""
     text = spec.model_dump_json()
     digest = text_digest(text)
     known = database.execute(
@@ -35,8 +35,8 @@ def store_spec(database: sqlite3.Connection, fleet: Fleet, spec: JobSpec) -> int
 
 
 def store_exclusion(database: sqlite3.Connection, fleet: int) -> int | None:
-    """The id of the list of the fleet's devices that are in quarantine now; None if none is. Refusal if the
-    tenant has no room for it."""
+    """Store the list of the fleet's devices now in quarantine, and return its id; None if there are none.
+    Raises Refusal if the tenant has no room for it."""
     rows = database.execute("SELECT id FROM devices WHERE fleet = ? AND excluded = 1 ORDER BY id", (fleet,))
     devices = [row["id"] for row in rows]
     if not devices:
@@ -57,7 +57,7 @@ def store_exclusion(database: sqlite3.Connection, fleet: int) -> int | None:
 
 
 def delete_unused(database: sqlite3.Connection) -> None:
-    """Specs and lists that no job and no stream refers to."""
+    """Delete specs and lists that no job and no stream refers to."""
     database.execute(
         "DELETE FROM specs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.spec = specs.id) "
         "AND NOT EXISTS (SELECT 1 FROM streams WHERE streams.job = specs.id)"

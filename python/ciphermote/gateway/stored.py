@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows as they lie in segments, checked once more as they were when they came: their length, checksums and
-tags. A disk that flips a bit makes no wrong result, and it is known whose window it was.
+"""Check windows read from segments again, as they were checked on arrival: length, checksums and tags. A bit
+flipped on the disk then causes no wrong result, and the window is named.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MOST_KEYS = 10_000
 
 
 class StoredWindow(NamedTuple):
-    """A window that counts, as the database has it. keys: its device's, wrapped; signed_tags: the sum of its
-    tags."""
+    """A window that counts, with its fields in the database. keys: its device's, wrapped; signed_tags: the
+    sum of its tags."""
 
     device: int
     epoch: int
@@ -45,7 +45,7 @@ class WindowChecker:
         self._keys: dict[tuple[int, int, int], TagKeys] = {}
 
     def faults(self, fleet: Fleet, windows: Sequence[StoredWindow]) -> list[str | None]:
-        """What is wrong with each; None: it is as it came."""
+        """Return the fault of each window; None for an undamaged one."""
         found: list[str | None] = []
         given = []
         for window in windows:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A certificate for a gateway that was given none: an authority of its own, and a certificate under it.
+"""Make a certificate authority, and a certificate under it, for a gateway without one.
 
-Clients are given the authority's file (tls/ca.pem) by hand, and trust nothing else.
+The operator gives the authority's file (tls/ca.pem) to clients, which trust nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _YEARS = 10
 
 
 def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
-    """(certificate, key), made if they are not there. The authority's key is not kept."""
+    """Return (certificate, key), which are made if missing. The authority's key is not stored."""
     certificate, key = folder / CERTIFICATE_FILE, folder / KEY_FILE
     if certificate.exists() and key.exists():
         return certificate, key
@@ -67,7 +67,8 @@ def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
 
 
 def check_pair(certificate: Path, key: Path) -> None:
-    """KeyFileError unless a server can use them: PEM both, the key without a password, and of one another."""
+    """Raises KeyFileError unless a server can use the pair: both are PEM, the key has no password, and they
+    belong together."""
     chain, private = (_content(path) for path in (certificate, key))
     try:
         issued = x509.load_pem_x509_certificates(chain)[0]
@@ -92,8 +93,8 @@ def check_pair(certificate: Path, key: Path) -> None:
 
 
 def broker_trust(broker: Broker, certificate: Path) -> ssl.SSLContext:
-    """How the gateway knows its broker: by that one's authority, or, if none is named, because it has the
-    gateway's own certificate, whatever names are in that."""
+    """Return how the gateway authenticates its broker: by the broker's authority or, without one, by the
+    gateway's own certificate, whatever names it has."""
     if broker.ca is not None:
         return ssl.create_default_context(cafile=broker.ca)
     leaf = x509.load_pem_x509_certificates(_content(certificate))[0]

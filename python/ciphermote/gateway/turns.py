@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose delivery is next: tenants take turns, and within a tenant its devices do. So whoever sends a thousand
-at once waits for all of them, and somebody else's single one waits for nobody's second."""
+"""Fair order of deliveries: tenants take turns, and within a tenant its devices do. A sender of a thousand
+deliveries waits for all of them, while another sender's single one is served before anybody's second."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ T = TypeVar("T")
 
 
 class Turns(Generic[T]):
-    """What waits, a queue for each sender."""
+    """Waiting items, in a queue for each sender."""
 
     def __init__(self) -> None:
         self._tenants: deque[tuple[Hashable, deque[Hashable]]] = deque()
-        """Those that wait, the next one first, each with its senders, the next one first."""
+        """Tenants with waiting items in the order of their turns, each with its senders in the order of
+        theirs."""
         self._senders: dict[Hashable, deque[Hashable]] = {}
         self._queues: dict[tuple[Hashable, Hashable], deque[T]] = {}
 
@@ -36,7 +37,7 @@ class Turns(Generic[T]):
         senders.append(sender)
 
     def take(self) -> T:
-        """The next one; there is one. Whoever had it is next when all others have had theirs."""
+        """Remove and return the next item; there must be one. Its sender is next again after all others."""
         tenant, senders = self._tenants.popleft()
         sender = senders.popleft()
         queue = self._queues[tenant, sender]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of bytes, which are read and sent by hand, for deliveries are: how long they are and last. And of
-uploads of keys and results, which are large: how many and how much of them the gateway takes at once.
+"""Bodies of bytes, with limits on their size and time; deliveries read and send them without the framework.
+For uploads of keys and results, which are large, also limits on their number and total size at once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
 _MOST_BYTES = 2 * MOST_KEYS_BYTES
-"""The most bytes of all uploads at once. A tenant has at most as much as is free: alone, the largest upload
-there is."""
+"""The most bytes of all uploads at once. A tenant may have at most as much as is free, which is enough for
+the largest upload if it is the only one."""
 
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:
-    """A request's, by name in lowercase: the first of each."""
+    """Return a request's headers by lowercase name, the first of each."""
     return dict(reversed(scope["headers"]))
 
 
 def check_type(headers: dict[bytes, bytes]) -> None:
-    """Refusal of a body that is said to be anything but bytes as they are."""
+    """Raises Refusal for a body that is declared as anything but plain bytes."""
     kind = headers.get(b"content-type", OCTETS.encode()).decode("latin-1")
     if kind.split(";")[0].strip() != OCTETS:
         raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
@@ -40,7 +40,8 @@ def check_type(headers: dict[bytes, bytes]) -> None:
 
 
 def stated_length(headers: dict[bytes, bytes], most: int) -> int:
-    """Length of the body; as much as may come, if no header states it. Refusal if that is more."""
+    """Return the length of the body; the largest allowed one if no header states it. Raises Refusal if it is
+    larger."""
     said = headers.get(b"content-length")
     try:
         stated = most if said is None else number_text.integer(said.decode("latin-1"))
@@ -52,8 +53,8 @@ def stated_length(headers: dict[bytes, bytes], most: int) -> int:
 
 
 async def read_body(receive: Receive, most: int, take: Callable[[int], None] | None = None) -> bytes:
-    """All of it. take: is told how many bytes have come. Refusal if it is longer than said, or does not end
-    in time."""
+    """Read a whole body. take: called with the number of bytes received. Raises Refusal if it is longer than
+    stated, or does not end in time."""
     pieces: list[bytes] = []
     size, more = 0, True
     try:
@@ -78,14 +79,14 @@ async def read_body(receive: Receive, most: int, take: Callable[[int], None] | N
 
 
 async def send_octets(send: Send, content: bytes) -> None:
-    """Answer a request with them."""
+    """Answer a request with bytes."""
     headers = [(b"content-length", str(len(content)).encode()), (b"content-type", OCTETS.encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 
 
 class Uploads:
-    """Each tenant has one at a time, and waits for no other tenant's to arrive."""
+    """Limits uploads: each tenant has one at a time, and never waits for another tenant's to arrive."""
 
     def __init__(self) -> None:
         self._tenants: set[int] = set()
@@ -94,8 +95,8 @@ class Uploads:
 
     @contextlib.contextmanager
     def room_for(self, tenant: int) -> Iterator[Callable[[int], None]]:
-        """Account for an upload; what is yielded, for bytes of it that have come. Refusal if the tenant has
-        one already, or there is no room."""
+        """Account for an upload, and yield a function to account for its bytes. Raises Refusal if the tenant
+        already has one, or there is no room."""
         if tenant in self._tenants:
             raise overloaded("The gateway is taking another upload of yours, and takes one at a time")
         size = 0
@@ -113,6 +114,6 @@ class Uploads:
             self._bytes.remove(tenant, size)
 
     async def put(self, put: Callable[[bytes], None], data: bytes) -> None:
-        """Store one that is here whole: one after the other, for unpacked keys take far more memory."""
+        """Store a complete upload, one at a time, because unpacked keys take far more memory."""
         async with self._turn:
             await asyncio.to_thread(put, data)

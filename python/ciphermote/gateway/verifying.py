@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks through all that a gateway has stored for damage: each page of the database, each window's bytes,
-each file in objects/. `ciphermote gateway verify` does it at once; a gateway that runs does it slowly.
+"""Check everything that a gateway has stored for damage: each page of the database, each window's bytes, each
+file in objects/. `ciphermote gateway verify` checks it at full speed, and a running gateway slowly.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from ciphermote.gateway.wrapping import Wrapper
 
 _BATCH = 64
 _MOST_PAGES = 20
-"""Faults of the database that are told."""
+"""The most faults of the database to report."""
 _SCRUB_BYTES_A_SECOND = 8e6
 
 Kind = Literal["database", "window", "object"]
 
 
 class Damage(NamedTuple):
-    """Something that is not as it was stored."""
+    """Something that differs from what was stored."""
 
     kind: Kind
     sentence: str
 
 
 def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Iterator[Damage]:
-    """All the damage in a gateway's directory, which it may be using meanwhile. read: is told of bytes as
-    they are read. Changes nothing. KeyFileError if there is no gateway, or its wrapping key is not there."""
+    """Yield all damage in the directory of a gateway, which may be running. read: called with the number of
+    bytes read. Changes nothing. Raises KeyFileError if there is no gateway, or if its wrapping key is
+    missing."""
     path = folder / DATABASE_FILE
     if not path.is_file():
         raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
@@ -60,7 +61,7 @@ def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Ite
 
 
 def database_damage(database: sqlite3.Connection) -> list[Damage]:
-    """Faults of the database's pages and rows."""
+    """Return faults of the database's pages and rows."""
     try:
         rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
         found = [str(row[0]) for row in rows if row[0] != "ok"]
@@ -106,7 +107,7 @@ def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
 
 
 def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
-    """Whether a sweep has deleted its bytes since they were looked up."""
+    """Whether a sweep has deleted a window's bytes since they were looked up."""
     found = database.execute(
         "SELECT 1 FROM windows WHERE counter = ? AND number = ? AND extents = ?",
         (window.counter, window.number, window.extents),
@@ -127,8 +128,8 @@ def _objects(folder: Path, database: sqlite3.Connection, read: Callable[[int], N
 
 
 class Scrubber:
-    """Verifies what a gateway that runs has stored, slowly enough not to be noticed. run is for one thread at
-    a time."""
+    """Verifies a running gateway's data, slowly enough not to disturb it. Only one thread at a time may call
+    run."""
 
     def __init__(self, folder: Path, database: Database, metrics: Metrics) -> None:
         self._folder = folder
@@ -138,7 +139,7 @@ class Scrubber:
         self._running = threading.Lock()
 
     def run(self) -> None:
-        """Once through all of it. Damage is counted and logged; that of the database ends readiness."""
+        """Verify everything once. Damage is counted and logged, and damage of the database ends readiness."""
         counts = dict.fromkeys(get_args(Kind), 0)
         with self._running, contextlib.suppress(_Stopped):
             for damage in verify(self._folder, self._pause):
@@ -151,7 +152,7 @@ class Scrubber:
                 self._metrics.damaged.labels(kind).set(count)
 
     def stop(self) -> None:
-        """Let a run end where it is."""
+        """Stop the present run."""
         self._stopping.set()
         with self._running:
             pass
@@ -162,4 +163,4 @@ class Scrubber:
 
 
 class _Stopped(Exception):
-    """The gateway stops."""
+    """The gateway is stopping."""

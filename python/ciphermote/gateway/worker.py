@@ -3,7 +3,8 @@
 
     python -m ciphermote.gateway.worker DIRECTORY NAME PARENT
 
-Serve starts as many as it is told to. It ends by itself when PARENT, the process that started it, is gone.
+Serve starts the configured number of workers. A worker ends by itself when PARENT, the process that started
+it, has ended.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _STORAGE_SECONDS = 2.0
 
 
 class Worker:
-    """stop: set by a signal; the job at hand is given back."""
+    """A worker. stop: set by a signal; the present job is returned to the queue."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._database = Database(folder / DATABASE_FILE)
@@ -48,7 +49,8 @@ class Worker:
         self.stopping = False
 
     def run(self, parent: int) -> None:
-        """parent: said by itself, for it may be gone before this process can ask."""
+        """Lease and compute jobs until stopped. parent: passed by the parent, because it may have ended
+        before this process can ask."""
         while not self.stopping and os.getppid() == parent:
             try:
                 job = self._jobs.lease(self._name)

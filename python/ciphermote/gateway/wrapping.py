@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tag keys at rest: encrypted and bound to their device, under a key that lies beside the database.
 
-Whoever has both the database and that key can forge frames and receipts, and decrypt nothing. A backup that
-leaves the key out is no use to a thief, and of no use without it.
+Anyone with both the database and that key can forge frames and receipts, but decrypt nothing. A backup
+without the key is useless to a thief, and cannot be restored without it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NONCE_BYTES = 12
 
 
 def make_wrap_key(path: Path) -> None:
-    """Write a new key, unless there is one."""
+    """Write a new key, unless one exists."""
     if not path.exists():
         write_atomically(path, os.urandom(_KEY_BYTES), 0o600)
 
 
 class Wrapper:
-    """Wraps and unwraps under the key in a file. KeyFileError if it cannot be read: only a gateway's first
-    start makes one (make_wrap_key), because a new key in a lost one's place opens nothing."""
+    """Wraps and unwraps keys under the key in a file. Raises KeyFileError if it cannot be read: only a
+    gateway's first start makes one (make_wrap_key), because a new key cannot replace a lost one."""
 
     def __init__(self, path: Path) -> None:
         key = read_secret_file(path, "restore it from a backup: without it no frame can be checked")
@@ -45,7 +45,8 @@ class Wrapper:
         return nonce + self._cipher.encrypt(nonce, plain, _place(fleet, device, epoch))
 
     def unwrap(self, wrapped: bytes, fleet: int, device: int, epoch: int) -> TagKeys:
-        """KeyFileError if they were not wrapped under this key, for this device."""
+        """Decrypt a device's keys. Raises KeyFileError if they were not wrapped under this key for this
+        device."""
         nonce, rest = wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:]
         try:
             plain = self._cipher.decrypt(nonce, rest, _place(fleet, device, epoch))

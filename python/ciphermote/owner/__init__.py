@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner's side: makes and keeps keys, encrypts, decrypts, and provisions devices."""
+"""The owner's side: make and store keys, encrypt, decrypt, and provision devices."""

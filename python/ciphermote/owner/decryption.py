@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decrypt to arrays: frames or ciphertexts, of either scheme, with the secret key."""
+"""Decrypt ciphertexts or frames of either scheme to arrays, with the secret key."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from ciphermote.base.errors import MismatchError, ParameterError, ValueRangeErro
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.labels import check_key
-from ciphermote.owner import bfv
-from ciphermote.owner.bfv import Places
 from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.places import Places, integers_at
 from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits
 from ciphermote.parameters.native import context_of
 
@@ -25,12 +24,12 @@ Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Decrypted:
-    """Decrypted numbers, with how far each may be off.
+    """Decrypted numbers with their error bounds.
 
-    values: as decrypt gives them, or a model's scores. errors: float64, as many; of complex numbers, of
-    either
-    part; 0 where values are exact. At most one value in 1,000 is off by more: one in 1,400 of a single value
-    under a public key, one in 16,000 under a secret key. None: not known, and why_unknown says why.
+    values: as decrypt returns them, or a model's scores. errors: float64, one for each value, which holds for
+    both parts of complex numbers; 0 for exact values. At most one value in 1,000 is off by more: one in 1,400
+    for fresh ciphertexts under a public key, one in 16,000 under a secret key. None if unknown; why_unknown
+    then explains why.
     """
 
     values: Numbers
@@ -39,7 +38,7 @@ class Decrypted:
 
     @property
     def why_unknown(self) -> str:
-        """For people; empty if the errors are known."""
+        """Explains in a sentence why errors is None; empty if the errors are known."""
         if self.errors is not None:
             return ""
         return "bound not known" if self.known.largest is None else "error not known"
@@ -54,19 +53,18 @@ def decrypt(
     signed: bool | None = False,
     bare: bool = False,
 ) -> Numbers:
-    """The numbers in a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
+    """Decrypt a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
 
-    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Where something that
-    went into the ciphertext declared no bound, values that outgrew the modulus on the way have wrapped around
-    unnoticed. ValueRangeError if the noise that is expected leaves nothing of the values.
-    BFV: int64 [n], with signed from above -t/2 to t/2, else from 0 to t - 1; None: with a sign if the bound
-    that was declared is below t/2, so that nothing else can be meant. places: "slots" or "coefficients", as
-    the sender encrypted, which no ciphertext tells; None: where t leaves no choice. ValueRangeError if one is
-    beyond the bound, as where the places are not the sender's.
-    bare: take a ciphertext whose key nothing names, such as one that SEAL saved; of BFV's, make a Ciphertext
-    first (Ciphertext.from_seal), for such bytes do not tell its plain modulus.
-    FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
-    nobody but the owner may learn; ParameterError for options of the other scheme.
+    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. If an input of the
+    ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed. Raises
+    ValueRangeError if the expected noise leaves no digit of the values. BFV: int64 [n], with signed from
+    above -t/2 to t/2, else from 0 to t - 1; None: signed if the declared bound is below t/2, so that no other
+    reading is possible. places: "slots" or "coefficients", as the sender encrypted, which a ciphertext does
+    not reveal; None if t leaves no choice. Raises ValueRangeError if a value exceeds the bound, for example
+    because the places are not the sender's. bare: accept a ciphertext that names no key, such as one that
+    SEAL saved; for BFV, make a Ciphertext first (Ciphertext.from_seal), because such bytes do not contain the
+    plain modulus. Raises FrameError if data is not a ciphertext; MismatchError if it is under another key or
+    decrypts to noise, which only the owner may learn; ParameterError for options of the other scheme.
     """
     options = _Options(complex_slots, places, signed, bare)
     return _decrypt(data, key, options)[0]
@@ -82,10 +80,11 @@ def decrypt_with_errors(
     signed: bool | None = False,
     bare: bool = False,
 ) -> Decrypted:
-    """As decrypt, with how far each number may be off.
+    """Decrypt as decrypt does, with an error bound for each number.
 
-    model: whose scores the ciphertext holds; the values are the score of each class then, and weights decide
-    how far each is off. MismatchError too if the ciphertext holds no scores of it.
+    model: the model whose scores the ciphertext holds; the values are then the score of each class, with
+    errors that depend on the weights. Raises MismatchError also if the ciphertext does not hold scores of
+    this model.
 
     >>> owner = ciphermote.Owner.generate()
     >>> frames = ciphermote.encrypt([21.4, -27.0], owner.secret_key)
@@ -104,11 +103,11 @@ def decrypt_with_errors(
 
 
 def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> Decrypted:
-    """The variance of so many readings, slot by slot: E[x^2] - E[x]^2. total, squares: their sum, and the sum
-    of their squares.
+    """Return the variance of `count` readings, slot by slot: E[x^2] - E[x]^2.
 
-    A reading's error e counts 2 (x - mean) e in it, for it is the same in both sums. So the sum of squares is
-    off by as much as if the readings had been moved to their mean.
+    total, squares: the sum of the readings and of their squares. A reading's error e contributes 2 (x - mean)
+    e, because it is the same in both sums, so the sum of squares has the error that it would have for
+    readings shifted to their mean.
     """
     count = whole(count, "count", 1, 2**40, "2^40")
     mean = total.values / count
@@ -123,8 +122,8 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
 
 @dataclass
 class _Options:
-    """How a ciphertext is read. is_exact: whether it was BFV's; are_complex: whether its slots have imaginary
-    parts, asked for or not."""
+    """The options of a decryption. is_exact: whether it is BFV's; are_complex: whether its slots have
+    imaginary parts, requested or not."""
 
     complex_slots: bool
     places: Places | None
@@ -142,7 +141,7 @@ class _Options:
 def _decrypt(
     data: Bytes | Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None = None
 ) -> tuple[Numbers, Known]:
-    """The numbers, and what is known of them."""
+    """Return the numbers, and what is known about them."""
     instance(key, SecretKey, "The key", "an owner's secret_key")
     given = _opened(data, key)
     options.is_exact = given.scheme.is_bfv
@@ -173,7 +172,7 @@ def _opened(data: Bytes | Ciphertext, key: SecretKey) -> Ciphertext:
 
 
 def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
-    """CKKS's."""
+    """Decrypt CKKS's slots."""
     if options.places is not None or options.signed:
         raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
     slots = _owner.decrypt(given.hosted, key.hosted)
@@ -187,7 +186,7 @@ def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
 def _integers(
     given: Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None
 ) -> NDArray[np.int64]:
-    """BFV's."""
+    """Decrypt BFV's integers."""
     if options.complex_slots:
         raise ParameterError("The ciphertext is of BFV, integers: leave complex_slots (--complex) out.")
     places, signed, t = options.places, options.signed, given.scheme.plain_modulus
@@ -204,14 +203,13 @@ def _integers(
     # The hosted secret key is of the set alone, without a plain modulus.
     content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
     coefficients = _owner.decrypt_bfv(content, key.hosted, t).astype(np.int64)
-    plain = bfv.Plain(coefficients, t, given.primes, given.parameters, given.key_id)
-    found = plain.integers(places, signed=signed)
+    found = integers_at(coefficients, t, places, signed=signed)
     _check_integers(found, largest, t)
     return found
 
 
 def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modulus: int) -> None:
-    """ValueRangeError if one is beyond the bound, as read from 0 to t - 1 or with a sign."""
+    """Raises ValueRangeError if an integer exceeds the bound, read from 0 to t - 1 or with a sign."""
     if largest is None:
         return
     beyond = (np.abs(found) > largest) & (found < plain_modulus - largest)
@@ -225,8 +223,8 @@ def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modul
 
 
 def check_scores(model: LinearModel, model_id: int | None) -> None:
-    """MismatchError unless the label of a ciphertext says that it holds this model's scores. model_id: as the
-    label says it."""
+    """Raises MismatchError unless a ciphertext's label states that it holds this model's scores. model_id:
+    the label's."""
     if model_id is None:
         raise MismatchError(
             "By its label the ciphertext holds no model's scores: score it with `ciphermote infer` first (in "

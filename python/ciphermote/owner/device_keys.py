@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices with a secret key of their own, whose ciphertexts a server brings under the owner's key.
+"""Devices with their own secret keys, whose ciphertexts a server converts to the owner's key.
 
-With one secret key for all, whoever captures a device reads what all of them send. A key of its own lets a
-captured device read its own frames alone. The owner makes it, with a rekey key for the server, which is
-public. It leads from the device to the owner; none leads the other way, for whoever has a device and such a
-key reads what the owner reads. docs/security.md says what changes.
+If all devices share one secret key, anyone who captures a device can read what all of them send. With its own
+key, a captured device reveals only its own frames. The owner makes that key, and a public rekey key for the
+server. It converts from the device's key to the owner's; none converts the other way, because a captured
+device with such a key could read what the owner reads. docs/security.md explains the consequences.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ciphermote.owner.provisioning import Identity, Provision, check_plain_modul
 
 @dataclass(frozen=True, eq=False)
 class DeviceKeys:
-    """One device's. secret_key: for it alone. rekey_key: bytes for the server, public."""
+    """The keys of one device. secret_key: only for the device. rekey_key: public bytes for the server."""
 
     secret_key: SecretKey = field(repr=False)
     rekey_key: bytes = field(repr=False)
 
     @classmethod
     def make(cls, owner: SecretKey) -> DeviceKeys:
-        """ParameterError if the set has no key switching (n = 1024); MismatchError for an owner's key that
-        names no pair."""
+        """Make a device's keys. Raises ParameterError if the set has no key switching (n = 1024), or
+        MismatchError for an owner's key that names no pair."""
         if owner.key_id is None:
             raise MismatchError("The owner's secret key names no pair: load it with its directory of keys.")
         device = replace(
@@ -51,10 +51,10 @@ class DeviceKeys:
         largest: float | None = None,
         log2_scale: int | None = None,
     ) -> Provision:
-        """What the device gets, with a new device secret. largest: the bound on |value| that is declared for
-        it; None: the owner's, which it may not exceed. log2_scale: of CKKS's readings; None: what suits the
-        owner's. ParameterError for such a largest, a scale without room for it, or a modulus without
-        slots."""
+        """Provision the device, with a new device secret. largest: the bound on |value| declared for it, at
+        most the owner's; None for the owner's. log2_scale: that of CKKS's readings; None for the one that
+        suits the owner's. Raises ParameterError for a larger bound, a scale without room for it, or a modulus
+        without slots."""
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
@@ -65,7 +65,7 @@ class DeviceKeys:
 
 
 def _new_key_id() -> int:
-    """A name on the wire, which no two keys share but by a chance of 2^-64."""
+    """Draw a key's name on the wire, which two keys share with a probability of 2^-64."""
     return int.from_bytes(os.urandom(8), "little") or 1
 
 

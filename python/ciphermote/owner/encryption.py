@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypt arrays, as a device does: by the C library, under either key.
+"""Encrypt arrays as a device does: with the C library, under either key.
 
-Where a device keeps one secret and counts, every call here draws a secret of its own, so that no seed comes
-twice, and takes the reading's number from the clock.
+While a device has one secret and counts, every call here draws a new secret, so that no seed repeats, and
+numbers the reading by the clock.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from ciphermote.ciphertext import Ciphertext
 from ciphermote.formats import seal as sb
 from ciphermote.formats.declaration import Declaration
 from ciphermote.formats.seal import key_id_of
-from ciphermote.owner.bfv import Places
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.places import Places
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.bounds import DEFAULT_READINGS, Readings, check_largest, float32_above
 from ciphermote.parameters.native import core_params
@@ -54,13 +54,13 @@ _DEVICE_SECRET_BYTES = 32
 _FLOAT64_BITS = 53
 _DIGITS_TO_WARN = 2
 _LARGEST_LOG2 = 100
-"""No scale and modulus have room for values from 2^100 on."""
+"""No scale and modulus have room for values from here on."""
 
 
 @dataclass(frozen=True, eq=False)
 class PublicKey:
-    """What encrypts without a secret. residues: uint32 [data primes, 2, n], NTT form, as a device holds it;
-    key_id: of the pair; readings: what its owner declares of them."""
+    """A public key, which encrypts without a secret. residues: uint32 [data primes, 2, n] in NTT form, as a
+    device holds them; key_id: the pair's; readings: the owner's declarations about readings."""
 
     parameters: ParameterSet
     key_id: int
@@ -69,20 +69,22 @@ class PublicKey:
 
     @classmethod
     def from_seal(cls, data: bytes, parameters: ParameterSet) -> PublicKey:
-        """From SEAL's bytes, as in public.key. FrameError if they are no public key of these parameters;
-        KeyFileError if it is seeded."""
+        """Read SEAL's bytes, as in public.key. Raises FrameError if they are not a public key of these
+        parameters, or KeyFileError if it is seeded."""
         return cls(parameters, key_id_of(data), device_residues(sb.read_public_key(data, parameters)))
 
     @classmethod
     def load(cls, path: str | Path) -> PublicKey:
-        """From a directory of keys, or its public part. KeyFileError if it holds none."""
+        """Read the public key of a directory of keys, or of its public part. Raises KeyFileError if it holds
+        none."""
         store = KeyStore.open(path)
         residues = device_residues(store.public_key())
         return cls(store.parameters, store.checked_key_id(), residues, store.readings)
 
 
 def device_residues(key: sb.SealPublicKey) -> NDArray[np.uint32]:
-    """SEAL's public key as the device holds it: uint32 [data primes, 2, n]. KeyFileError if it is seeded."""
+    """Convert SEAL's public key to a device's form: uint32 [data primes, 2, n]. Raises KeyFileError if it is
+    seeded."""
     if key.seed is not None:
         raise KeyFileError("The public key is seeded, which devices do not expand: make new keys.")
     data = key.residues[:, : len(key.parms.data_primes)]
@@ -100,26 +102,24 @@ def encrypt(
     xof: Xof = "chacha20",
     counter: int | None = None,
 ) -> Ciphertext:
-    """Encrypt values, as a device does: Ciphertext.to_frames gives the frames that it sends, behind a
-    declaration of the values' bound.
+    """Encrypt values as a device does; Ciphertext.to_frames returns its frames, after a declaration of the
+    values' bound.
 
-    values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot, taken as they are (integers
-    from 2^53 on as float64 has them). BFV: up to n integers from 0 to t - 1 or, if
-    any is negative, from above -t/2 to t/2.
-    key: the owner's secret key (half the bytes, less noise) or public key.
-    largest: the bound on |value| that is declared, and is public: choose it without looking at the values. A
-    value beyond it is refused, and so is every result that could outgrow the modulus by it. None: what the
-    keys were made for (Owner.generate's largest; 100 where nothing was declared).
-    log2_scale (CKKS): the scale is 2^log2_scale; largest times it must be below a quarter of the modulus and
-    2^58. None: what suits largest and the number of readings that the keys were made for
-    (Readings.log2_scale). Ciphertexts that are to be added need one scale.
-    scheme: CKKS for real numbers, BFV(t) for integers. places (BFV): "slots", each added and
-    multiplied for itself, or "coefficients", for which addition works the same; None: slots if t has them.
-    xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
-    counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
-    nanoseconds since 1970.
-    ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair. Warns with a
-    PrecisionWarning where noise leaves fewer than two digits of the largest number that is given.
+    values: one dimension. CKKS: up to n/2 real or complex numbers, one for each slot, not rounded beforehand
+    (except integers from 2^53 on, to float64). BFV: up to n integers from 0 to t - 1 or, if any is negative,
+    from above -t/2 to t/2. key: the owner's secret key (half the bytes, less noise) or public key. largest:
+    the declared bound on |value|, which is public: choose it independently of the values. A larger value is
+    refused, and so is every result that could exceed the modulus for values up to this bound. None for the
+    bound declared with the keys (Owner.generate's largest; 100 if nothing was declared). log2_scale (CKKS):
+    the scale is 2^log2_scale; largest times it must be below a quarter of the modulus and 2^58. None for the
+    scale that suits largest and the declared number of readings (Readings.log2_scale). Ciphertexts can be
+    added only if they have the same scale. scheme: CKKS for real numbers, BFV(t) for integers. places (BFV):
+    "slots", which are added and multiplied separately, or "coefficients", which are added separately; None
+    for slots if t has them. xof (secret key): the function that expands the public seed; SEAL itself supports
+    all but "chacha20", the fastest. counter: the reading's number, from 0 to 2^64 - 1, by which readers
+    distinguish readings of one key; None for nanoseconds since 1970. Raises ParameterError or
+    ValueRangeError; KeyFileError for a secret key that names no pair. Warns with a PrecisionWarning if noise
+    leaves fewer than two digits of the largest number given.
     """
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     checked_scheme(scheme)
@@ -161,8 +161,8 @@ def _warn_of_noise(
 
 
 def declared_bound(largest: float | None, readings: Readings, scheme: Scheme) -> float:
-    """The bound that a reading is encrypted under: as given, or else as declared with the keys, in BFV no
-    more than integers modulo t hold. ParameterError."""
+    """Return the bound declared for a reading: the given one, or the keys', in BFV at most what integers
+    modulo t can hold. Raises ParameterError."""
     most = scheme.plain_modulus - 1 if scheme.is_bfv else math.inf
     if largest is None:
         return min(readings.largest, most)
@@ -186,8 +186,8 @@ def encrypt_on(
     places: Places | None = None,
     xof: Xof = "chacha20",
 ) -> bytes:
-    """As encrypt, without a declaration, on a device that has a secret and a counter of its own, and may tag
-    its frames."""
+    """Encrypt as encrypt does, without a declaration, on a device with its own secret and counter, which may
+    tag its frames."""
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     checked_scheme(scheme)
     if key.key_id is None:
@@ -225,7 +225,8 @@ def encrypt_on(
 
 
 def _check_within(values: NDArray[Any], largest: float) -> None:
-    """ValueRangeError if one is beyond the declared bound; what is not finite is refused by the library."""
+    """Raises ValueRangeError if a value exceeds the declared bound; the library refuses values that are not
+    finite."""
     magnitudes = np.abs(values.astype(np.complex128 if values.dtype.kind == "c" else np.float64))
     beyond = np.isfinite(magnitudes) & (magnitudes > largest)
     if beyond.any():
@@ -241,7 +242,7 @@ def _check_within(values: NDArray[Any], largest: float) -> None:
 def _naming_values(
     values: NDArray[Any], parameters: ParameterSet, *, scale: int = 0, t: int = 0
 ) -> Iterator[None]:
-    """What the library refuses about values, with the value, its place and the limit."""
+    """Turn the library's refusal of a value into an error with the value, its place and the limit."""
     try:
         yield
     except Error as error:
@@ -254,7 +255,7 @@ def _naming_values(
 def _about_values(
     status: str, values: NDArray[Any], parameters: ParameterSet, scale: int, t: int
 ) -> str | None:
-    """A sentence for a status, of BFV's integers modulo t or of CKKS's numbers at a scale, or None."""
+    """Return a sentence for a status about BFV's integers modulo t or CKKS's numbers at a scale, or None."""
     if status == "CM_ERR_PLAIN_MODULUS":
         return (
             f"The plain modulus {t} has no slots at n = {parameters.n}, or leaves no room for noise: take a "
@@ -298,11 +299,11 @@ class _Counter:
     def __init__(self, value: int | None) -> None:
         self._value = self._next() if value is None else whole(value, "counter", 0, 2**64 - 1, "2^64 - 1")
         self.used = self._value
-        """The number of the reading that is encrypted with it."""
+        """The number of the reading."""
 
     @classmethod
     def _next(cls) -> int:
-        """The clock's, and no number that this process had before."""
+        """Return the clock's time, made different from every earlier number of this process."""
         with cls._lock:
             cls._latest = max(cls._latest + 1, time.time_ns())
             return cls._latest
@@ -330,9 +331,10 @@ def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
 
 
 def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
-    """(float32, int32 or int64 [count], complex ones as pairs; exponent: of the unit of integers; complex)
+    """Return (float32, int32 or int64 [count], with complex ones as pairs; the exponent of the unit of
+    integers; whether they are complex).
 
-    Exact, but for what is below 2^-53 of the largest number, or 2^-128.
+    Exact, except for parts below 2^-53 of the largest number, or 2^-128.
     """
     given = _one_dimension(values, "fiuc", "real or complex numbers")
     is_complex = given.dtype.kind == "c"
@@ -351,7 +353,7 @@ def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
 
 
 def _integers(values: ArrayLike) -> NDArray[Any]:
-    """int32 or uint32 [count]"""
+    """Return the integers as int32 or uint32 [count]."""
     given = _one_dimension(values, "iu", "integers, which are what BFV encrypts")
     low, high = int(given.min()), int(given.max())
     kind = np.int32 if low < 0 else np.uint32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key pairs, in memory and in a directory, checked when they come back."""
+"""Key pairs in memory and in directories, which are checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TURN_SECONDS = 60.0
 
 
 class KeyPair(ABC):
-    """A key pair, wherever it is kept. manifest: what it says of itself."""
+    """A key pair in memory or in a directory. manifest: its description."""
 
     manifest: Manifest
 
@@ -65,26 +65,26 @@ class KeyPair(ABC):
 
     @property
     def key_id(self) -> int:
-        """What the manifest says; see KeyStore.checked_key_id."""
+        """The key id in the manifest; see KeyStore.checked_key_id."""
         return self.manifest.key_id
 
     @property
     def readings(self) -> Readings:
-        """What the owner declares of all that is encrypted under the keys."""
+        """The owner's declarations about everything encrypted under the keys."""
         return self.manifest.readings
 
     @abstractmethod
     def secret(self) -> SecretKey:
-        """The secret key. KeyFileError if it is not there, or of no use."""
+        """The secret key. Raises KeyFileError if it is missing or unusable."""
 
     @abstractmethod
     def public_key(self) -> sb.SealPublicKey:
-        """The public key. KeyFileError if it cannot be read."""
+        """The public key. Raises KeyFileError if it cannot be read."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeyContents(KeyPair):
-    """What a directory of keys holds, in memory. files: the public ones, by name; secret_key: None in the
+    """The content of a directory of keys, in memory. files: the public ones, by name; secret_key: None in the
     public part."""
 
     manifest: Manifest
@@ -137,9 +137,9 @@ class KeyContents(KeyPair):
         readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> KeyContents:
-        """The same pair with the evaluation keys asked for, besides those that it has, and with what is
-        declared of readings; None: as before. ParameterError if the set cannot have them, or if a smaller
-        largest value would be declared; KeyFileError without the secret key."""
+        """Return the same pair with additional evaluation keys and new declarations about readings; None
+        leaves them unchanged. Raises ParameterError if the set does not support the keys, or if the largest
+        value would decrease; KeyFileError without the secret key."""
         declared = self.readings.widened(readings)
         declared.log2_scale(self.parameters)
         secret, parameters, key_id = self.secret(), self.parameters, self.key_id
@@ -173,7 +173,7 @@ class KeyContents(KeyPair):
         return KeyContents(manifest, files, replace(secret, readings=declared))
 
     def secret(self) -> SecretKey:
-        """The secret key. KeyFileError in the public part."""
+        """The secret key. Raises KeyFileError in the public part."""
         if self.secret_key is None:
             raise KeyFileError("The secret key is not among these keys: it stays with the owner.")
         return self.secret_key
@@ -182,7 +182,7 @@ class KeyContents(KeyPair):
         return sb.read_public_key(self.files[PUBLIC_FILE], self.parameters)
 
     def publish(self, path: str | Path) -> KeyStore:
-        """Write the directory, all or nothing. KeyFileError unless path does not exist yet, or is empty."""
+        """Write the directory atomically. Raises KeyFileError unless path does not exist yet, or is empty."""
         path = arguments.path(path)
         refuse_occupied(path)
         files = {**self.files, MANIFEST_FILE: self.manifest.to_json().encode()}
@@ -194,9 +194,9 @@ class KeyContents(KeyPair):
 class KeyStore(KeyPair):
     """A directory of keys; open() one or create() one.
 
-    secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
+    It holds secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
     parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label; those of
-    several special primes, which SEAL does not have, are in Ciphermote's own format (seeded_keys). Public
+    several special primes, which SEAL does not support, are in Ciphermote's own format (seeded_keys). Public
     files are checked against the manifest when they are read.
     """
 
@@ -206,7 +206,7 @@ class KeyStore(KeyPair):
 
     @property
     def galois_steps(self) -> tuple[int, ...]:
-        """The rotations there are keys for, as they were asked for."""
+        """The rotations that have keys, as they were requested."""
         return self.manifest.galois_steps
 
     @property
@@ -226,12 +226,12 @@ class KeyStore(KeyPair):
         readings: Readings = DEFAULT_READINGS,
         progress: Progress | None = None,
     ) -> KeyStore:
-        """Make keys and the directory, all or nothing.
+        """Make keys, and write the directory atomically.
 
-        relin: a relinearization key; None makes one if the set has key switching. secret: an imported key;
-        None draws one. readings: what is declared of all that will be encrypted under the keys. The directory
-        must not exist, or be empty. KeyFileError if it is in use or cannot be written; ParameterError if the
-        set cannot have the keys asked for, or no room for such readings.
+        relin: make a relinearization key; None makes one if the set has key switching. secret: an imported
+        key; None draws one. readings: declarations about everything that will be encrypted under the keys.
+        The directory must not exist, or be empty. Raises KeyFileError if it is in use or cannot be written;
+        ParameterError if the set does not support the keys, or has no room for such readings.
         """
         refuse_occupied(Path(path))
         made = KeyContents.make(
@@ -247,12 +247,14 @@ class KeyStore(KeyPair):
 
     @classmethod
     def open(cls, path: str | Path) -> KeyStore:
-        """Open a directory of keys, with or without its secret. KeyFileError if it is none."""
+        """Open a directory of keys, with or without its secret. Raises KeyFileError if the path holds
+        none."""
         path = arguments.path(path)
         return cls(path, read_manifest(path))
 
     def secret(self) -> SecretKey:
-        """The secret key. KeyFileError if it is missing, readable by others, damaged, or another's."""
+        """The secret key. Raises KeyFileError if it is missing, readable by others, damaged, or of another
+        pair."""
         path = self.path / SECRET_FILE
         key = SecretKey.from_seal(read_secret_file(path), self.parameters)
         if not belongs(key, self.public_key()):
@@ -262,11 +264,12 @@ class KeyStore(KeyPair):
         return replace(key, key_id=self.key_id, readings=self.readings)
 
     def public_bytes(self, name: str) -> bytes:
-        """The content of PUBLIC_FILE and so on. KeyFileError if it is missing, or not as it was made."""
+        """Read PUBLIC_FILE or another public file. Raises KeyFileError if it is missing, or its digest
+        differs."""
         return read_public_file(self.path, self.manifest, name)
 
     def checked_key_id(self) -> int:
-        """The key id, once public.key has confirmed it. KeyFileError as public_key."""
+        """Return the key id, confirmed by public.key. Raises KeyFileError like public_key."""
         self._checked_public_bytes()
         return self.key_id
 
@@ -280,7 +283,7 @@ class KeyStore(KeyPair):
         return content
 
     def public_key(self) -> sb.SealPublicKey:
-        """The public key. KeyFileError as public_bytes, or if the key id is not its own."""
+        """The public key. Raises KeyFileError like public_bytes, or if it has another key id."""
         content = self._checked_public_bytes()
         try:
             return sb.read_public_key(content, self.parameters)
@@ -288,11 +291,12 @@ class KeyStore(KeyPair):
             raise KeyFileError(f"{self.path / PUBLIC_FILE} cannot be used: {error}") from None
 
     def export_public(self, path: str | Path) -> KeyStore:
-        """Copy everything but the secret to a new directory: what an engine may have. Returns it, opened."""
+        """Copy everything except the secret to a new directory, for engines, and return it opened."""
         return self.contents(secret=False).publish(path)
 
     def contents(self, *, secret: bool = True) -> KeyContents:
-        """All of it, or all but the secret. KeyFileError as secret and public_bytes."""
+        """Load everything, or everything except the secret. Raises KeyFileError like secret and
+        public_bytes."""
         files = {name: self.public_bytes(name) for name in self.manifest.digests}
         return KeyContents(self.manifest, files, self.secret() if secret else None)
 
@@ -305,11 +309,11 @@ class KeyStore(KeyPair):
         readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> KeyStore:
-        """Add evaluation keys, as KeyContents.extended; devices keep theirs, for the pair stays the same.
-        Returns the directory, opened anew.
+        """Add evaluation keys, as KeyContents.extended does, and return the directory reopened.
 
-        Processes that extend one directory take turns, and each adds to what is there when its turn comes.
-        KeyFileError if it does not come within a minute.
+        Devices need no change, because the pair stays the same. Processes that extend one directory take
+        turns, and each adds to the keys present at its turn. Raises KeyFileError if its turn does not come
+        within a minute.
         """
         self.secret()  # without it, nothing is written to the directory, not even a lock
         with self._turn():
@@ -340,8 +344,8 @@ class KeyStore(KeyPair):
             yield
 
     def _replace(self, more: KeyContents, changed: list[str]) -> None:
-        """Write the files that changed and the manifest, which decides: until it is written the old keys
-        count, then the new ones by either name."""
+        """Write the changed files and then the manifest: until it is written the old keys are valid, and then
+        the new ones under either name."""
         try:
             for name in changed:
                 write_atomically(self.path / (name + NEW), more.files[name])
@@ -359,7 +363,7 @@ class KeyStore(KeyPair):
 
 
 def refuse_occupied(path: Path) -> None:
-    """KeyFileError unless keys can be written to path: it does not exist, or is an empty directory."""
+    """Raises KeyFileError unless path does not exist, or is an empty directory."""
     if (path / SECRET_FILE).exists():
         raise KeyFileError(
             f"{path} already holds a secret key, which is never overwritten: choose another directory."
@@ -369,13 +373,13 @@ def refuse_occupied(path: Path) -> None:
 
 
 def holds_keys(folder: Path) -> bool:
-    """Whether this is a directory of keys, whole or not: nothing else is written to it."""
+    """Whether this is a directory of keys, complete or not, to which nothing else may be written."""
     return any((folder / name).exists() for name in (SECRET_FILE, PUBLIC_FILE))
 
 
 def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | None) -> None:
-    """Write all files to a hidden directory beside path, then rename it: path appears whole or not at all,
-    and the rename fails if something was put there meanwhile."""
+    """Write all files to a hidden directory beside path, then rename it: path appears atomically, and the
+    rename fails if something was put there meanwhile."""
     target = path.absolute()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making keys: the secret, the public key, and the keys that switch keys.
+"""Make keys: the secret key, the public key, and key-switch keys.
 
 The hosted library makes them (host/include/ciphermote/owner.h), each from a fresh seed of the operating
 system.
@@ -35,9 +35,9 @@ SEED_BYTES = 32
 class SecretKey:
     """A ternary secret. packed: n/4 bytes, four coefficients per byte, each as value + 1, the first lowest.
 
-    key_id: of its pair, or None until a store or a blob names it. of_device: drawn for one device alone
-    (DeviceKeys.make), so that it decrypts nobody else's ciphertexts. readings: what the owner declares of all
-    that is encrypted under it. A pickle of it is as secret as the key.
+    key_id: the pair's, or None until a store or a blob names it. of_device: drawn for a single device
+    (DeviceKeys.make), so that it decrypts no other device's ciphertexts. readings: the owner's declarations
+    about everything encrypted under it. Its pickle is as secret as the key.
     """
 
     parameters: ParameterSet
@@ -48,12 +48,13 @@ class SecretKey:
 
     @classmethod
     def generate(cls, parameters: ParameterSet) -> SecretKey:
-        """A fresh one from the operating system's randomness."""
+        """Draw a key from the operating system's randomness."""
         return cls(parameters, _core.secret_key_generate(core_params(parameters), os.urandom(SEED_BYTES)))
 
     @classmethod
     def from_coefficients(cls, parameters: ParameterSet, coefficients: NDArray[Any]) -> SecretKey:
-        """From int [n] of -1, 0 and 1. KeyFileError for anything else, and for all zeros."""
+        """Make a key from int [n] of -1, 0 and 1. Raises KeyFileError for anything else, and for all
+        zeros."""
         c = np.asarray(coefficients)
         if c.shape != (parameters.n,) or not np.isin(c, (-1, 0, 1)).all() or not c.any():
             raise KeyFileError(
@@ -67,37 +68,38 @@ class SecretKey:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is worked out again when it is needed."""
+        """Return the state without values that are recomputed when needed."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def coefficients(self) -> NDArray[np.int8]:
-        """int8 [n]."""
+        """The coefficients as int8 [n]."""
         packed = np.frombuffer(self.packed, dtype=np.uint8)
         digits = packed[:, np.newaxis] >> np.array([0, 2, 4, 6], dtype=np.uint8) & 3
         return digits.reshape(-1).astype(np.int8) - np.int8(1)
 
     @cached_property
     def hosted(self) -> _owner.SecretKey:
-        """As the hosted library holds it."""
+        """The key as an object of the C++ library."""
         return _owner.SecretKey(context_of(self.parameters), self.coefficients)
 
     def residues(self, prime: int) -> Residues:
-        """uint32 [n]: NTT form at one prime (0 .. K-1)."""
+        """Return the NTT form at one prime (0 .. K-1), uint32 [n]."""
         return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
 
     def transformed(self, prime: int) -> Residues:
-        """uint32 [n]: at one data prime as a device with CM_CONFIG_TRANSFORMED_SECRET holds it."""
+        """Return the form at one data prime that a device with CM_CONFIG_TRANSFORMED_SECRET holds, uint32
+        [n]."""
         return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
 
     def to_seal(self) -> bytes:
-        """SEAL's own bytes of it."""
+        """Write SEAL's bytes."""
         residues = _known_primes(self.parameters, self.hosted.residues())
         return sb.write_secret_key(sb.SealSecretKey(self.parameters, residues))
 
     @classmethod
     def from_seal(cls, data: bytes, parameters: ParameterSet) -> SecretKey:
-        """From SEAL's bytes. KeyFileError if they are no ternary secret key of these parameters."""
+        """Read SEAL's bytes. Raises KeyFileError if they are not a ternary secret key of these parameters."""
         try:
             found = sb.read_secret_key(data, parameters)
         except FrameError as error:
@@ -118,7 +120,8 @@ class SecretKey:
 
 
 def _known_primes(parameters: ParameterSet, residues: Residues) -> Residues:
-    """[.., primes, n]: without those at further special primes, which devices and SEAL do not know."""
+    """Return residues [.., primes, n] without those at further special primes, which devices and SEAL do not
+    know."""
     return np.ascontiguousarray(residues[..., : len(parameters.primes), :])
 
 
@@ -127,20 +130,21 @@ def _entropy() -> _owner.Entropy:
 
 
 def make_public_key(secret: SecretKey) -> sb.SealPublicKey:
-    """A public key over all primes."""
+    """Make a public key over all primes."""
     residues = _owner.make_public_key(secret.hosted, _entropy()).expanded()[0]
     return _key_ciphertext(secret.parameters, _known_primes(secret.parameters, residues))
 
 
 def make_relin_key(secret: SecretKey) -> EvaluationKey:
-    """The key that brings products back to two polynomials. ParameterError if the set has one prime."""
+    """Make the relinearization key, which brings products back to two polynomials. Raises ParameterError if
+    the set has one prime."""
     _check_key_switching(secret.parameters)
     return _kept(secret, _owner.make_relinearization_key(secret.hosted, _entropy()))
 
 
 def make_rekey_key(owner: SecretKey, device: SecretKey) -> SeededKey:
-    """The key that brings ciphertexts under a device's own key under the owner's. ParameterError if the set
-    has one prime, or if it could lead from the owner's key."""
+    """Make the key that converts ciphertexts under a device's own key to the owner's. Raises ParameterError
+    if the set has one prime, or if the key could convert from the owner's key."""
     _check_key_switching(owner.parameters)
     if not device.of_device:
         raise ParameterError(
@@ -153,7 +157,8 @@ def make_rekey_key(owner: SecretKey, device: SecretKey) -> SeededKey:
 
 
 def make_galois_key(secret: SecretKey, element: int) -> EvaluationKey:
-    """The key that follows x -> x^element (odd, 3 .. 2n-1). ParameterError if the set has one prime."""
+    """Make the Galois key for x -> x^element (odd, 3 .. 2n-1). Raises ParameterError if the set has one
+    prime."""
     n = secret.parameters.n
     if element % 2 == 0 or not 3 <= element < 2 * n:
         raise ParameterError(f"{element} is not a Galois element, which is odd and from 3 to {2 * n - 1}.")
@@ -180,8 +185,8 @@ def _key_ciphertext(parameters: ParameterSet, residues: Residues) -> sb.SealCiph
 
 
 def belongs(secret: SecretKey, public: sb.SealPublicKey) -> bool:
-    """Whether pk0 + pk1 s is nothing but noise; a stranger's key gives a residue this small with chance
-    10^-6 or less per coefficient."""
+    """Whether pk0 + pk1 s is only noise; another key gives a residue this small with a probability of at most
+    10^-6 per coefficient."""
     q = secret.parameters.primes[0]
     product = public.residues[1, 0].astype(np.uint64) * secret.residues(0) + public.residues[0, 0]
     noise = _core.ntt_inverse(core_params(secret.parameters), 0, (product % q).astype(np.uint32)).astype(

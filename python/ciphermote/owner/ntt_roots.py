@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number-theoretic transform's roots of unity as C tables: what CM_CONFIG_NTT_ROOTS takes from a key."""
+"""The number-theoretic transform's roots of unity as C tables, which CM_CONFIG_NTT_ROOTS takes from a key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _WORD = 1 << 32
 
 
 def twiddles(q: int, psi: int, log2_n: int) -> list[int]:
-    """psi^bitrev(i) mod q for i = 0 .. n - 1: block i of level l has entry 2^l + i, and entry 0 is unused."""
+    """Return psi^bitrev(i) mod q for i = 0 .. n - 1: block i of level l has entry 2^l + i, and entry 0 is
+    unused."""
     powers = [1]
     for _ in range((1 << log2_n) - 1):
         powers.append(powers[-1] * psi % q)
@@ -19,8 +20,8 @@ def twiddles(q: int, psi: int, log2_n: int) -> list[int]:
 
 
 def c_root_tables(parameters: ParameterSet, symbol: str, plain_moduli: Sequence[int] = ()) -> str:
-    """C that defines ``symbol``, a cm_root_table array (core/include/ciphermote/params.h): for each data
-    prime of the set, and for each of these plain moduli, with which BFV batches."""
+    """Return C that defines ``symbol``, a cm_root_table array (core/include/ciphermote/params.h) for each
+    data prime of the set and each of these plain moduli, with which BFV batches."""
     psi = {q: prime_constants(parameters.n, q).psi for q in (*parameters.data_primes, *plain_moduli)}
     lines = []
     for q, root in psi.items():
@@ -33,12 +34,12 @@ def c_root_tables(parameters: ParameterSet, symbol: str, plain_moduli: Sequence[
 
 
 def _bit_reversed(x: int, bits: int) -> int:
-    """x with its low bits in the reverse order; 0 <= x < 2^bits."""
+    """Return x with its low bits in reverse order; 0 <= x < 2^bits."""
     return int(f"{x:0{bits}b}"[::-1], 2)
 
 
 def _entry(root: int, q: int) -> str:
-    """The root, below q/2 in magnitude (q is odd), and round(root 2^32 / q): 32 bits with a sign."""
+    """Return the root, below q/2 in magnitude (q is odd), and round(root 2^32 / q), signed 32 bits."""
     centred = root - q if root > q // 2 else root
     return f"{{{centred}, {(2 * centred * _WORD + q) // (2 * q)}}}"
 

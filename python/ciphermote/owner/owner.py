@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner of keys: makes them, keeps them, hands out what others need, and reads the results."""
+"""The owner of keys, who makes and stores them, gives others what they need, and reads the results."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.evaluate.linear_plans import rotation_steps
-from ciphermote.owner.bfv import Places
 from ciphermote.owner.decryption import Decrypted, Numbers, decrypt, decrypt_with_errors
 from ciphermote.owner.device_keys import DeviceKeys
 from ciphermote.owner.encryption import PublicKey, device_residues
 from ciphermote.owner.key_store import KeyContents, KeyStore, Progress
 from ciphermote.owner.keys import SecretKey
+from ciphermote.owner.places import Places
 from ciphermote.owner.provisioning import provision, to_c_header
 from ciphermote.parameters import BFV, DEFAULT_SET, ParameterSet, by_name
 from ciphermote.parameters.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
 
 
 def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: ParameterSet) -> tuple[int, ...]:
-    """The rotations of a model and those asked for. ParameterError."""
+    """Return the rotations of a model and those requested. Raises ParameterError."""
     if model is not None:
         instance(model, LinearModel, "model", "a LinearModel")
     asked = each(rotations, "rotations", "a list of whole numbers, such as [1, 2, 4]")
@@ -34,9 +34,9 @@ def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: Para
 
 
 class Owner:
-    """A key pair and its evaluation keys, in memory. Made by generate or load.
+    """A key pair and its evaluation keys, in memory, made by generate or load.
 
-    Secrets cannot be wiped from Python's memory: use it on the owner's machine only. A pickle of it holds the
+    Secrets cannot be wiped from Python's memory: use it on the owner's machine only. Its pickle holds the
     secret key, and is as secret.
     """
 
@@ -58,15 +58,15 @@ class Owner:
         summed: int = DEFAULT_SUMMED,
         progress: Progress | None = None,
     ) -> Owner:
-        """New keys from the system's randomness.
+        """Make new keys from the system's randomness.
 
         parameters: a set, or the name of a built-in one (`ciphermote params` lists them). largest: the
-        largest |value| that any reading under these keys may hold; it is public, and values beyond it are
-        refused. summed: how many readings a sum must have room for. Both choose the scale. model: make the
-        Galois keys that scoring with it needs. rotations: and those for rotations to the left by so many
-        slots (negative: to the right). conjugation: and that of complex slots. relin: and the key for
-        products of ciphertexts; None: if the set can. progress: called with (keys made, keys in all).
-        ParameterError if the set cannot have them.
+        largest |value| that any reading under these keys may hold; it is public, and larger values are
+        refused. summed: the number of readings that a sum must have room for. Both determine the scale.
+        model: make the Galois keys needed to score with it. rotations: make those for rotations to the left
+        by these numbers of slots (negative: to the right). conjugation: make the one that conjugates complex
+        slots. relin: make the key for products of ciphertexts; None if the set supports it. progress: called
+        with (keys made, keys in all). Raises ParameterError if the set does not support them.
         """
         chosen = by_name(parameters) if isinstance(parameters, str) else parameters
         instance(chosen, ParameterSet, "parameters", "a ParameterSet, or the name of a built-in one")
@@ -86,17 +86,17 @@ class Owner:
 
     @classmethod
     def load(cls, path: str | Path) -> Owner:
-        """From a directory of keys: what save, `ciphermote keygen` or KeyStore.create wrote. KeyFileError if
-        it is damaged, or has no secret key."""
+        """Load a directory of keys that save, `ciphermote keygen` or KeyStore.create wrote. Raises
+        KeyFileError if it is damaged, or has no secret key."""
         return cls(KeyStore.open(path).contents())
 
     def save(self, path: str | Path) -> None:
-        """Write the directory of keys, with secret.key (mode 0600). KeyFileError unless path does not exist
-        yet, or is empty."""
+        """Write the directory of keys, with secret.key (mode 0600). Raises KeyFileError unless path does not
+        exist yet, or is empty."""
         self._contents.publish(path)
 
     def save_public(self, path: str | Path) -> None:
-        """As save, without the secret key: what an engine's machine may have."""
+        """Write the directory of keys without the secret key, for a machine that computes."""
         KeyContents(self._contents.manifest, self._contents.files, None).publish(path)
 
     def extend(
@@ -111,8 +111,8 @@ class Owner:
         progress: Progress | None = None,
     ) -> None:
         """Add evaluation keys, or declare larger readings, with generate's arguments. The pair stays the
-        same, and with it all devices. A directory saved before has them after KeyStore.extend (`ciphermote
-        extend`). ParameterError if nothing is asked for."""
+        same, so devices need no change. Use KeyStore.extend (`ciphermote extend`) to extend a saved
+        directory. Raises ParameterError if nothing is requested."""
         steps = _steps(model, rotations, self.parameters)
         conjugation, relin = flag(conjugation, "conjugation"), flag(relin, "relin")
         readings = self.readings.declared(largest, summed)
@@ -136,13 +136,13 @@ class Owner:
 
     @property
     def readings(self) -> Readings:
-        """What is declared of all that is encrypted under these keys: the largest |value|, and how many are
-        added up."""
+        """The declarations about everything encrypted under these keys: the largest |value|, and how many
+        readings are added up."""
         return self._contents.readings
 
     @property
     def rotations(self) -> tuple[int, ...]:
-        """Those that there are Galois keys for, as they were asked for."""
+        """The rotations that have Galois keys, as they were requested."""
         return self._contents.manifest.galois_steps
 
     @property
@@ -151,20 +151,21 @@ class Owner:
 
     @property
     def public_key(self) -> PublicKey:
-        """For whoever encrypts without a secret."""
+        """The public key, for senders that encrypt without a secret."""
         residues = device_residues(self._contents.public_key())
         return PublicKey(self.parameters, self.key_id, residues, self.readings)
 
     @property
     def evaluation_keys(self) -> EvaluationKeys:
-        """For whoever computes; the same object until extend makes further keys."""
+        """The evaluation keys, for machines that compute; the same object until extend makes further keys."""
         if self._evaluation_keys is None:
             self._evaluation_keys = EvaluationKeys.of_files(self.parameters, self._contents.files)
         return self._evaluation_keys
 
     def device_keys(self) -> DeviceKeys:
-        """A secret key of a device's own, and what brings its ciphertexts under this pair: provision() gives
-        the device its part, rekey_key is for Evaluator.rekey. ParameterError for n = 1024."""
+        """Make a device's own secret key, and the public key that converts its ciphertexts to this pair:
+        provision() makes the device's part, and rekey_key is for Evaluator.rekey. Raises ParameterError for n
+        = 1024."""
         return DeviceKeys.make(self.secret_key)
 
     def decrypt(
@@ -176,7 +177,7 @@ class Owner:
         signed: bool | None = False,
         bare: bool = False,
     ) -> Numbers:
-        """As ciphermote.decrypt, with the secret key."""
+        """Decrypt with the secret key, as ciphermote.decrypt does."""
         return decrypt(
             data,
             self.secret_key,
@@ -196,7 +197,7 @@ class Owner:
         signed: bool | None = False,
         bare: bool = False,
     ) -> Decrypted:
-        """As ciphermote.decrypt_with_errors, with the secret key."""
+        """Decrypt with the secret key, as ciphermote.decrypt_with_errors does."""
         return decrypt_with_errors(
             data,
             self.secret_key,
@@ -210,10 +211,11 @@ class Owner:
     def provisioned_header(
         self, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
     ) -> str:
-        """provisioned_keys.h of one new device, to compile in: secret, and no two devices may have the same.
+        """Return provisioned_keys.h for one new device, to compile in.
 
-        secret, public: with which keys, one or both. plain_moduli: those that it batches BFV's integers with.
-        KeyFileError if neither key is asked for; ParameterError for a modulus without slots.
+        It is secret, and no two devices may share it. secret, public: include these keys, one or both.
+        plain_moduli: those with which it batches BFV's integers. Raises KeyFileError if neither key is
+        requested; ParameterError for a modulus without slots.
         """
         secret, public = flag(secret, "secret"), flag(public, "public")
         moduli = [BFV(t).plain_modulus for t in each(plain_moduli, "plain_moduli", "a list of moduli")]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provisioning: what a device needs to encrypt, as a C header to compile in or as binary blobs to load.
+"""Provisioning: the keys that a device needs to encrypt, as a C header to compile in or as binary blobs to
+load.
 
-Every call draws a new device secret, for each device must have one of its own. What leaves here with a
-secret key in it is as secret as the key; even with the public key alone, the device secret in it must stay
-on that device.
+Every call draws a new device secret, because each device must have its own. Output with a secret key is as
+secret as the key; even with only the public key, the device secret in it must stay on that device.
 
 A blob (all integers little-endian):
 
@@ -23,16 +23,15 @@ A blob (all integers little-endian):
     32      p      payload
     32+p    4      CRC-32C of all before
 
-The payload holds, as far as content says: the device secret (32 bytes), the secret key (n/4 bytes, packed
-as in ciphermote/keys.h), the public key (u32 residues, NTT form, [data prime][component][n]; of one prime
-only in kind 1), the identity. Each part begins at a multiple of 4 bytes, so a device can use residues where
-they lie.
+The payload holds, according to content: the device secret (32 bytes), the secret key (n/4 bytes, packed as in
+ciphermote/keys.h), the public key (u32 residues, NTT form, [data prime][component][n]; of one prime only in
+kind 1), the identity. Each part begins at a multiple of 4 bytes, so a device can use residues in place.
 
 The identity, 152 bytes: device (u32), key epoch (u16), 0 (u16), then 48 bytes each of the tag key, the
-receipt key and the result key. The keys follow from the device secret (docs/wire-format.md); they are there
-because a device need not have BLAKE2b.
+receipt key and the result key. The keys follow from the device secret (docs/wire-format.md); they are
+included because a device need not have BLAKE2b.
 
-Version 1 had no largest value: its devices are held to the default one.
+Version 1 had no largest value: its devices have the default one.
 """
 
 from __future__ import annotations
@@ -80,15 +79,15 @@ FLASH_LINES = (
     "#endif",
     "#endif",
 )
-"""C that defines CM_PROVISIONED_FLASH; headers of keys may be included together."""
+"""C that defines CM_PROVISIONED_FLASH, so that several headers of keys can be included together."""
 
 _HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY, _HAS_IDENTITY = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a device is on a network: its number, and the epoch of its keys, from 1, which no other device
-    secret may have. ParameterError for others than a frame can say."""
+    """A device's identity on a network: its number, and the epoch of its keys, from 1, which no other device
+    secret may share. Raises ParameterError for values that frames cannot express."""
 
     device: int
     epoch: int
@@ -100,15 +99,14 @@ class Identity:
 
 @dataclass(frozen=True, eq=False)
 class Provision:
-    """What one device gets.
+    """The keys and settings of one device.
 
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
-    form, for asymmetric encryption, or None. plain_moduli: those that BFV shall batch with at its fastest.
-    identity: whose tags its frames have; None: it sends frames without. largest: the bound on |value| that is
-    declared for the device, as a float32; it refuses values beyond. log2_scale: of CKKS's readings, to which
-    all of one owner's devices keep; None: the device's program chooses.
-    MismatchError if the secret key is of another set or key; ParameterError for a largest that is not above 0
-    and finite.
+    form, for asymmetric encryption, or None. plain_moduli: those with tables for the fastest batching of BFV.
+    identity: the identity in its frames' tags; None for frames without tags. largest: the bound on |value|
+    declared for the device, as a float32; it refuses larger values. log2_scale: the scale of CKKS's readings,
+    the same for all of an owner's devices; None if the device's program chooses. Raises MismatchError if the
+    secret key has another set or key; ParameterError for a largest that is not above 0 and finite.
     """
 
     parameters: ParameterSet
@@ -123,7 +121,7 @@ class Provision:
 
     @property
     def tag_keys(self) -> TagKeys | None:
-        """The identity's: the device and the gateway hold them."""
+        """The identity's tag keys, which the device and the gateway hold."""
         if self.identity is None:
             return None
         return TagKeys.derive(self.device_secret, self.key_id, self.identity.device, self.identity.epoch)
@@ -160,10 +158,10 @@ def provision(
     largest: float | None = None,
     log2_scale: int | None = None,
 ) -> Provision:
-    """Draw a new device's secret and take the keys it shall have. largest: the bound on |value| that is
-    declared for it; None: the one that the keys declare, which it may not exceed. log2_scale: of CKKS's
-    readings; None: what suits the keys' readings. KeyFileError if a key cannot be read, or none is asked for;
-    ParameterError for a plain modulus without slots, such a largest, or a scale without room for it."""
+    """Draw a new device's secret, and collect its keys. largest: the bound on |value| declared for it, at
+    most the keys'; None for the keys'. log2_scale: the scale of CKKS's readings; None for the one that suits
+    the keys' readings. Raises KeyFileError if a key cannot be read, or none is requested; ParameterError for
+    a plain modulus without slots, a larger bound, or a scale without room for it."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
@@ -183,12 +181,12 @@ def provision(
 
 
 def new_device_secret() -> bytes:
-    """From the system's randomness."""
+    """Draw a device secret from the system's randomness."""
     return os.urandom(DEVICE_SECRET_BYTES)
 
 
 def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) -> None:
-    """ParameterError for one without slots."""
+    """Raises ParameterError for a plain modulus without slots."""
     for t in plain_moduli:
         if not batches(t, parameters.n):
             raise ParameterError(
@@ -207,13 +205,13 @@ def _scale_lines(largest: float, log2_scale: int) -> list[str]:
 
 
 def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
-    """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
-    cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0,
-    CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and for CKKS
-    CM_PROVISIONED_LOG2_SCALE and the CM_PROVISIONED_PRECISION that values up to the bound need at that scale.
-    With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
+    """Return the text of provisioned_keys.h, which defines cm_provisioned_device_secret,
+    cm_provisioned_secret_key and cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and
+    CM_PROVISIONED_PUBLIC_KEY 1 or 0, CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and for
+    CKKS CM_PROVISIONED_LOG2_SCALE and the CM_PROVISIONED_PRECISION that values up to the bound need at that
+    scale. With an identity, CM_PROVISIONED_TAGGED is 1, and it also defines CM_PROVISIONED_DEVICE,
     CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
-    Include it in one C file. command: what it says it was written by.
+    Include it in one C file. command: the command named in its first lines.
     """
     p = provisioned
     built_in = p.parameters in BUILTIN
@@ -316,7 +314,7 @@ def _tag_key_lines(keys: TagKeys | None) -> list[str]:
 
 
 def tag_key_lines(symbol: str, key: bytes) -> list[str]:
-    """The lines of C that define a tag key."""
+    """Return lines of C that define a tag key."""
     return [
         f"static const uint8_t {symbol}[CM_TAG_KEY_BYTES] CM_PROVISIONED_FLASH = {{",
         *byte_rows(key),
@@ -325,7 +323,7 @@ def tag_key_lines(symbol: str, key: bytes) -> list[str]:
 
 
 def byte_rows(content: bytes) -> list[str]:
-    """The lines of a C array's initializer."""
+    """Return the lines of a C array's initializer."""
     return [
         f"    {', '.join(f'0x{b:02x}' for b in content[i : i + 16])}," for i in range(0, len(content), 16)
     ]
@@ -367,7 +365,7 @@ def _blob(
 
 
 def to_blob(provisioned: Provision) -> bytes:
-    """All of it in one blob."""
+    """Write everything in one blob."""
     p = provisioned
     content = _HAS_DEVICE_SECRET
     payload = p.device_secret
@@ -391,10 +389,10 @@ def _pack_identity(p: Provision) -> bytes:
 
 
 def to_prime_blobs(provisioned: Provision) -> list[bytes]:
-    """The public key in one blob per data prime: for devices that keep no more than one prime of it at hand.
+    """Write the public key in one blob per data prime, for devices that hold only one prime of it at a time.
 
-    The device secret travels in to_blob of the same Provision with public_key None. KeyFileError if there
-    is no public key.
+    to_blob of the same Provision with public_key None holds the device secret. Raises KeyFileError without a
+    public key.
     """
     p = provisioned
     if p.public_key is None:
@@ -406,22 +404,23 @@ def to_prime_blobs(provisioned: Provision) -> list[bytes]:
 
 
 def is_header(data: bytes) -> bool:
-    """Whether data begins as to_c_header's text does."""
+    """Whether data begin like the text of to_c_header."""
     return data.startswith(_HEADER_START.encode())
 
 
 def is_blob(data: bytes) -> bool:
-    """Whether data begins as a blob does."""
+    """Whether data begin like a blob."""
     return data[:4] == _MAGIC
 
 
 def blob_parameters_id(data: bytes) -> int:
-    """The parameter set id that a blob names; 0 if it is too short to name one."""
+    """Return the parameter set id that a blob names; 0 if it is too short."""
     return int.from_bytes(data[8:12], "little")
 
 
 def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPrime:
-    """What to_blob or to_prime_blobs wrote. KeyFileError if it is damaged, or of other parameters."""
+    """Read what to_blob or to_prime_blobs wrote. Raises KeyFileError if it is damaged, or has other
+    parameters."""
     if len(data) < _HEAD.size + _CRC_BYTES or not is_blob(data):
         raise KeyFileError(
             "The bytes are not a provisioning blob: write one with `ciphermote provision --format blob`."

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets: made, checked against the security tables, and named; what their noise and room allow, and
-which set serves a computation (adviser, exact_adviser)."""
+"""Parameter sets: made, checked against the security tables, and named; their noise and room, and advice on
+the set for a computation (adviser, exact_adviser)."""
 
 from ciphermote.parameters.schemes import BFV, CKKS, Scheme
 from ciphermote.parameters.sets import (

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner's adviser: which parameter set, scale and precision a CKKS computation needs.
+"""The owner's adviser chooses the parameter set, scale and precision for a CKKS computation.
 
-It predicts; it measures nothing. The model follows one ciphertext through the computation in this order:
-fresh encryptions are added up, then come the products with plaintexts, then the products of ciphertexts. If
-rotations are needed they are taken to add up all the slots (the dearest common use), right after the last
-product with a plaintext, or the last product of ciphertexts, or the sum, whichever there is. Every product
-is followed by rescaling, the last one only if it helps.
+It predicts and does not measure. The model follows one ciphertext through the computation in this order:
+fresh encryptions are added up, then multiplied by plaintexts, then by ciphertexts. Rotations are assumed to
+add up all the slots (the most expensive common use), right after the last product with a plaintext or else of
+ciphertexts, or after the sum if there are no products. Every product is followed by rescaling, the last one
+only if it helps.
 
 Each source of error contributes the worst of all slots, at odds of about one in 10^4 or better, and sources
-add as independent ones do. Noise in a coefficient of standard deviation s is noise of sqrt(n/2) s / scale
-in a real slot.
+add as independent ones do. Noise in a coefficient of standard deviation s is noise of sqrt(n/2) s / scale in
+a real slot.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from ciphermote.parameters.noise import (
 )
 
 TAIL = 6.0
-"""Worst of all slots over the rms of one: a Gaussian exceeds it in 2 of 10^9 slots."""
+"""Ratio of the worst slot to the rms of one: a Gaussian exceeds it in 2 of 10^9 slots."""
 
 TAIL_OF_ONE_SLOT = 4.0
-"""The same where one slot is far worse than all others: exceeded once in 16,000 keys."""
+"""The same ratio if one slot is far worse than all others: exceeded once in 16,000 keys."""
 
 ENCODER_ROUNDING = {31: 0.5, 63: math.sqrt(ENCODER_VARIANCE)}
 """Precision -> rms rounding of a coefficient by the encoder, in units (at 31 bits: its guaranteed bound)."""
 
 MESSAGE_LIMIT_BITS = {31: 29, 63: 58}
-"""Precision -> |value * scale| stays below 2 to this."""
+"""Precision -> the power of 2 below which |value * scale| stays."""
 
 FRAME_OVERHEAD_BYTES = 44 + 4
 SEED_BYTES = {"chacha20": 32, "shake256": 64, "blake2xb": 64}
 WORKSPACE_BYTES = 704
 
 _SMALLEST_SCALE = 1.0
-"""The evaluator rescales to no smaller one."""
+"""The smallest scale to which the evaluator rescales."""
 
 _ENCRYPTION: dict[Key, str] = {
     "symmetric": "sqrt(n/2) * 3.24 / scale",
@@ -57,20 +57,16 @@ _ENCRYPTION: dict[Key, str] = {
 
 @dataclass(frozen=True)
 class Computation:
-    """What is to be computed under encryption.
+    """A computation under encryption.
 
-    magnitude: the largest |value| that a device encrypts, from 2^-100 to 2^100.
-    max_error: the absolute error that the result may have in any slot, > 0.
-    slots: numbers in one ciphertext, 1 to 8192.
+    magnitude: the largest |value| that a device encrypts, from 2^-100 to 2^100. max_error: the largest
+    absolute error allowed in any slot of the result, > 0. slots: numbers in one ciphertext, 1 to 8192.
     plain_products: products with plaintexts one after the other (weights of a linear layer: 1).
-    ciphertext_products: products of ciphertexts one after the other (a square: 1).
-    rotations: whether slots are moved or added up.
-    summed: how many fresh ciphertexts are added up, 1 to 2^40.
-    key: what devices encrypt with.
-    weight_norm: the l2 norm of the weights of the last product with a plaintext; without it every weight is
-        taken to be at most 1 in magnitude.
-    standard: the security table, '2024' or '2018'.
-    xof: what expands the public seed: 'chacha20', 'shake256' or 'blake2xb'.
+    ciphertext_products: products of ciphertexts one after the other (a square: 1). rotations: whether slots
+    are moved or added up. summed: how many fresh ciphertexts are added up, 1 to 2^40. key: the key that
+    devices encrypt with. weight_norm: the l2 norm of the weights of the last product with a plaintext; by
+    default every weight is assumed to be at most 1 in magnitude. standard: the security table, '2024' or
+    '2018'. xof: the function that expands the public seed: 'chacha20', 'shake256' or 'blake2xb'.
 
     Raises ParameterError for a field outside its range.
     """
@@ -144,12 +140,12 @@ class ErrorPart:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use, and what to expect.
+    """Recommended parameters and the expected result.
 
     levels_used: data primes that rescaling drops. log2_weight_scales: log2 of the scale at which the
-    plaintext of each product with one is best encoded, in order. predicted_error: worst absolute error of
-    any slot of the result. frame_bytes: one fresh ciphertext on the wire, headers and checksums included.
-    arena_bytes: the memory that the device lends to one encryption of real numbers. explanation: sentences
+    plaintext of each product with one is best encoded, in order. predicted_error: worst absolute error of any
+    slot of the result. frame_bytes: one fresh ciphertext on the wire, headers and checksums included.
+    arena_bytes: the memory that one encryption of real numbers needs on the device. explanation: sentences
     for people.
     """
 
@@ -166,10 +162,11 @@ class Advice:
 
 
 def advise(computation: Computation) -> Advice:
-    """The smallest built-in parameter set, and its scale and precision, that serve the computation.
+    """Recommend the smallest built-in parameter set that serves the computation, with its scale and
+    precision.
 
-    Prefers 31-bit precision, then results that keep fewer primes, then a smaller error. Raises
-    ParameterError, saying what to give up, if no set of the standard can do it.
+    Prefers 31-bit precision, then results with fewer primes, then a smaller error. Raises ParameterError,
+    which says what to give up, if no set of the standard can do it.
     """
     best: _Run | None = None
     for parameters in _candidates(computation):
@@ -187,13 +184,14 @@ def advise(computation: Computation) -> Advice:
 
 
 def predicted_fresh_rms(parameters: ParameterSet, log2_scale: int, key: Key, precision: int = 63) -> float:
-    """The predicted rms error of a real slot of a fresh ciphertext."""
+    """Return the predicted rms error of a real slot of a fresh ciphertext."""
     sigma = encryption_sigma(parameters.n, key)
     return _slot(parameters.n, math.hypot(sigma, ENCODER_ROUNDING[precision]), 2.0**log2_scale)
 
 
 def frame_bytes(parameters: ParameterSet, key: Key, xof: str = "chacha20") -> int:
-    """Bytes of all frames of one fresh ciphertext: residues packed to each prime's bits, or their seed."""
+    """Return the bytes of all frames of one fresh ciphertext: residues packed to each prime's bits, or their
+    seed."""
     residues = sum(
         FRAME_OVERHEAD_BYTES + (parameters.n * q.bit_length() + 7) // 8 for q in parameters.data_primes
     )
@@ -211,7 +209,7 @@ def work_bytes(n: int, key: Key) -> int:
 
 
 def option(name: str) -> str:
-    """A field with the option that gives it."""
+    """Name a field with its command-line option."""
     return f"{name} (--{name.replace('_', '-')})"
 
 
@@ -221,7 +219,7 @@ def _require(condition: bool, sentence: str) -> None:  # noqa: FBT001 - a condit
 
 
 def _candidates(computation: Computation) -> list[ParameterSet]:
-    """Sets with enough slots and, where it is needed, key switching; the smallest first."""
+    """Yield sets with enough slots and, if needed, key switching, smallest first."""
     needs_keys = computation.rotations or computation.ciphertext_products > 0
     fit = [
         parameters
@@ -237,12 +235,13 @@ def _candidates(computation: Computation) -> list[ParameterSet]:
 
 
 def _slot(n: int, coefficient_sigma: float, scale: float) -> float:
-    """rms error of a real slot, given a coefficient's."""
+    """Return the rms error of a real slot, given a coefficient's."""
     return math.sqrt(n / 2) * coefficient_sigma / scale
 
 
 def _switching_errors(parameters: ParameterSet, primes: int, scale: float) -> tuple[float, float]:
-    """Key switching with so many data primes left: (rms over all slots, rms of the worst slot).
+    """Return the errors of key switching with this many data primes left: (rms over all slots, rms of the
+    worst slot).
 
     SEAL's digits are residues in [0, q_j) of mean square q_j^2/3. Most of it is their mean q_j/2, the same in
     every coefficient, and that gathers in the slots whose root zeta is near 1: |sum zeta^k| = 2/|1 - zeta| is
@@ -277,11 +276,11 @@ class _Run:
 
     @property
     def log2_room(self) -> float:
-        """log2 of what |value| * scale may reach: two bits below the modulus, as on the device."""
+        """log2 of the bound on |value| * scale: two bits below the modulus, as on the device."""
         return sum(math.log2(q) for q in self.parameters.data_primes[: self.primes]) - 2
 
     def fits(self) -> bool:
-        """Whether values and scale (SEAL wants both) are below the modulus, and values above the noise."""
+        """Whether values and scale are below the modulus (SEAL requires both), and values above the noise."""
         if self.scale < _SMALLEST_SCALE:
             return False
         has_room = math.log2(self.scale) + max(math.log2(self.magnitude), 0.0) < self.log2_room
@@ -294,14 +293,15 @@ class _Run:
         self.parts = [replace(part, error=part.error * gain) for part in self.parts]
 
     def dropped(self, count: int) -> float:
-        """The product of the next `count` primes that rescaling drops."""
+        """Return the product of the next `count` primes that rescaling drops."""
         return float(math.prod(self.parameters.data_primes[self.primes - count : self.primes]))
 
 
 def _runs(
     computation: Computation, parameters: ParameterSet, precision: int, *, rescale_last: bool
 ) -> Iterator[_Run]:
-    """Every scale, and every number of primes dropped a product, that works at this set and precision."""
+    """Yield runs for every scale and number of primes dropped per product that work at this set and
+    precision."""
     rescales = computation.products if rescale_last else computation.products - 1
     for drop in (1, 2) if computation.products else (1,):
         if rescales * drop >= len(parameters.data_primes):
@@ -321,7 +321,7 @@ def _run(
     *,
     rescale_last: bool,
 ) -> _Run | None:
-    """Follow one ciphertext; None if it outgrows the precision or the modulus."""
+    """Follow one ciphertext; None if it exceeds the precision or the modulus."""
     log2_message = log2_scale + math.log2(computation.magnitude)
     log2_q_data = parameters.data_modulus.bit_length() - 1
     if log2_message >= min(MESSAGE_LIMIT_BITS[precision], log2_q_data - 2):
@@ -371,7 +371,8 @@ def _encrypt_and_sum(run: _Run) -> None:
 
 
 def _plain_product(run: _Run, index: int, drop: int, *, rescales: bool) -> bool:
-    """Times a plaintext, and the slots added up if it is time for that. False if it outgrows the modulus."""
+    """Multiply by a plaintext, and add up the slots after the last such product. False if the modulus is
+    exceeded."""
     computation = run.computation
     is_last = index == computation.plain_products - 1
     adds_up = is_last and computation.rotations
@@ -403,7 +404,7 @@ def _plain_product(run: _Run, index: int, drop: int, *, rescales: bool) -> bool:
 
 
 def _ciphertext_product(run: _Run, index: int) -> bool:
-    """Times a ciphertext like itself, relinearized, and the slots added up if it is time for that."""
+    """Multiply by a ciphertext like itself and relinearize, and add up the slots after the last product."""
     computation = run.computation
     run.amplify(2 * run.magnitude + run.predicted_error)
     run.magnitude *= run.magnitude  # ** raises OverflowError where * gives infinity, which does not fit.
@@ -508,7 +509,7 @@ def _levels_sentence(parameters: ParameterSet, levels: int, run: _Run) -> str:
 
 
 def _refusal(computation: Computation, best: _Run | None) -> str:
-    """One sentence: what cannot be had, and what to give up."""
+    """Return a sentence that explains what is impossible, and what to give up."""
     largest = max(parameters.slots for parameters in BUILTIN)
     if computation.slots > largest:
         return (
@@ -535,7 +536,7 @@ def _refusal(computation: Computation, best: _Run | None) -> str:
 
 
 def _less(computation: Computation) -> str:
-    """What there is to give up, for people."""
+    """Return what can be given up, in words."""
     ways = [
         *(["sum fewer ciphertexts"] if computation.summed > 1 else []),
         *(["give up products"] if computation.products else []),
@@ -546,7 +547,7 @@ def _less(computation: Computation) -> str:
 
 
 def _feasible_depth(computation: Computation) -> int | None:
-    """How many of the products work at some error, or None if not even the sum does."""
+    """Return how many of the products work at some error, or None if not even the sum does."""
     for depth in range(computation.products - 1, -1, -1):
         plain = min(computation.plain_products, depth)
         smaller = replace(

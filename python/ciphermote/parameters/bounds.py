@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the values in a ciphertext without decrypting it, and the rule that keeps them readable.
+"""Public knowledge about the values in a ciphertext, and the rule that keeps results right.
 
-A value beyond the modulus wraps around and decrypts to another number without a word. So every reading has a
-declared bound on |value|, which is public and never taken from the values; every operation works out the
+A value beyond the modulus wraps around and decrypts to another number without an error. So every reading has
+a declared bound on |value|, which is public and never taken from the values; every operation works out the
 bound of its result, and `check_room` refuses a result that the modulus may not hold before it is computed.
-What came without a declaration (SEAL's own bytes, older files) is computed on, and its results say that their
-bound is not known.
+Ciphertexts without a declaration (SEAL's own bytes, older files) are computed on, and their results state
+that the bound is unknown.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from ciphermote.parameters.noise import Key
 from ciphermote.parameters.uncertainty import Coefficients, Uncertainty
 
 DEFAULT_LARGEST = 100.0
-"""The largest |value| of a reading where nothing is declared."""
+"""The default for the largest |value| of a reading."""
 
 DEFAULT_SUMMED = 1000
-"""How many readings a sum has room for where nothing is declared."""
+"""The default for the number of readings that a sum has room for."""
 
 LARGEST_BOUND = 2.0**100
-"""No scale and modulus have room for values beyond this, and none tells those below its inverse apart."""
+"""No scale and modulus have room for values beyond this, or resolve values below its inverse."""
 
 _MOST_DEFERRED = 64
-"""Operations, one after the other, of which nobody has asked what is known."""
+"""The longest chain of operations whose knowledge has not been computed."""
 
 MOST_SOURCES = 16
-"""What is of more encryptions names none of them."""
+"""The most named sources; ciphertexts made from more encryptions name none."""
 
 MOST_SUMMED = 2**40
-"""Readings in a sum."""
+"""The most readings in a sum."""
 
 _PRODUCT_BITS, _WIDE_PRODUCT_BITS = 29, 58
 """log2(largest * scale) stays below the first: 31-bit precision on devices holds no more, and readings that
@@ -50,12 +50,13 @@ _DIGITS_TO_SAY, _DIGITS_TO_SHOW = 3, 1
 
 
 def device_precision(largest: float, log2_scale: int) -> int:
-    """The bits of the fixed-point numbers with which a device encrypts values up to largest: 31 or 63."""
+    """Return the bits of the fixed-point numbers with which a device encrypts values up to largest: 31 or
+    63."""
     return 31 if largest * 2.0**log2_scale < 2.0**_PRODUCT_BITS else 63
 
 
 def check_largest(largest: object) -> float:
-    """The bound as a float. ParameterError unless it is a number from 2^-100 to 2^100."""
+    """Return the bound as a float. Raises ParameterError unless it is a number from 2^-100 to 2^100."""
     if (
         isinstance(largest, bool | np.bool_)
         or not isinstance(largest, int | float | np.integer | np.floating)
@@ -69,17 +70,17 @@ def check_largest(largest: object) -> float:
 
 
 def float32_above(bound: float) -> float:
-    """The smallest binary32 number that is not below a bound: devices hold no more digits."""
+    """Return the smallest binary32 number that is not below a bound, because devices store binary32."""
     nearest = np.float32(bound)
     return float(nearest if nearest >= bound else np.nextafter(nearest, np.float32(np.inf)))
 
 
 @dataclass(frozen=True)
 class Readings:
-    """What an owner declares of all readings under a key: public.
+    """An owner's public declarations about all readings under a key.
 
-    largest: no |value| of any reading is beyond it. summed: sums of this many readings have room.
-    ParameterError for values outside their ranges.
+    largest: the largest |value| of any reading. summed: the number of readings that sums must have room for.
+    Raises ParameterError for values outside their ranges.
     """
 
     largest: float = DEFAULT_LARGEST
@@ -90,7 +91,7 @@ class Readings:
         object.__setattr__(self, "summed", whole(self.summed, "summed (--summed)", 1, MOST_SUMMED, "2^40"))
 
     def declared(self, largest: float | None, summed: int | None) -> Readings | None:
-        """With what is given in place of what is declared; None if nothing is given."""
+        """Return these declarations with the given changes; None if nothing is given."""
         if largest is None and summed is None:
             return None
         return Readings(
@@ -98,8 +99,8 @@ class Readings:
         )
 
     def widened(self, readings: Readings | None) -> Readings:
-        """As declared anew; None: as before. ParameterError for a smaller largest value, for readings up to
-        the larger one may be there already."""
+        """Return new declarations; None leaves a field unchanged. Raises ParameterError for a smaller largest
+        value, because readings up to the larger one may exist."""
         if readings is None:
             return self
         if readings.largest < self.largest:
@@ -110,8 +111,8 @@ class Readings:
         return readings
 
     def of_device(self, largest: float | None) -> float:
-        """The bound of one device: as given, or else that of all. ParameterError for one beyond that, for
-        whoever adds its readings up would not know."""
+        """Return the bound of one device: the given one, or that of all. Raises ParameterError for a larger
+        one, which those who add up its readings would not know."""
         if largest is None:
             return self.largest
         if check_largest(largest) > self.largest:
@@ -122,9 +123,9 @@ class Readings:
         return float(largest)
 
     def log2_scale(self, parameters: ParameterSet) -> int:
-        """The CKKS scale for such readings: precise, and with room for their sum in a fresh ciphertext.
+        """Return the most precise CKKS scale with room for the readings' sum in a fresh ciphertext.
 
-        ParameterError if the set has no room at any scale.
+        Raises ParameterError if the set has no room at any scale.
         """
         size, smallest = math.log2(self.largest), parameters.log2_scales[0]
         bits = _PRODUCT_BITS if size + smallest < _PRODUCT_BITS else _WIDE_PRODUCT_BITS
@@ -140,8 +141,9 @@ class Readings:
         return found
 
     def chosen_log2_scale(self, parameters: ParameterSet, log2_scale: int | None, largest: float) -> int:
-        """The CKKS scale of readings up to largest: as given, or log2_scale's for all readings.
-        ParameterError for one outside the set's; ValueRangeError for one without room for largest."""
+        """Return the CKKS scale of readings up to largest: the given one, or log2_scale's for all readings.
+        Raises ParameterError for a scale that the set does not have, or ValueRangeError for one without room
+        for largest."""
         if log2_scale is None:
             return self.log2_scale(parameters)
         steps = parameters.log2_scales
@@ -152,16 +154,16 @@ class Readings:
     def error(
         self, parameters: ParameterSet, key: Key, log2_scale: int | None = None, count: int = 1
     ) -> float:
-        """The stated error of the mean of so many fresh readings."""
+        """Return the stated error of the mean of `count` fresh readings."""
         scale = self.log2_scale(parameters) if log2_scale is None else log2_scale
         return Uncertainty.fresh(parameters, key, 2.0**scale).repeated(count).times(1 / count).stated
 
     def digits(self, parameters: ParameterSet, key: Key, log2_scale: int | None = None) -> float:
-        """The decimal digits of the largest value that the noise leaves."""
+        """Return the decimal digits of the largest value that the noise leaves."""
         return math.log10(self.largest / self.error(parameters, key, log2_scale))
 
     def smallest_set(self, parameters: ParameterSet, key: Key) -> ParameterSet | None:
-        """The smallest built-in set of the same standard or a stricter one that leaves such readings three
+        """Return the smallest built-in set of the same or a stricter standard that leaves such readings three
         digits; None if there is none."""
         fitting = (
             other
@@ -182,14 +184,13 @@ DEFAULT_READINGS = Readings()
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the values in a ciphertext; None: not known.
+    """Public knowledge about the values in a ciphertext; None stands for unknown.
 
-    largest: no |value| is beyond it (CKKS: |slot|; BFV: |integer|, as an integer before it is reduced modulo
-    t). error: of a slot (CKKS). reading: of scores, the error of a slot of the reading that they are of, from
-    which each class has its own. sources: names of the encryptions that its error comes of, () if they are
-    not
-    known or too many; errors that have no source in common are independent. slots_independent: whether the
-    slots' errors are, as encryption makes them.
+    largest: a bound on |value| (CKKS: of a slot; BFV: of an integer before it is reduced modulo t). error:
+    the error of a slot (CKKS). reading: for scores, the error of a slot of the scored reading, from which
+    each class's error follows. sources: names of the encryptions that contribute to the error, () if unknown
+    or too many; errors without a common source are independent. slots_independent: whether the slots' errors
+    are independent, as encryption makes them.
     """
 
     largest: float | None = None
@@ -202,18 +203,18 @@ class Known:
     def encrypted(
         cls, largest: float, parameters: ParameterSet, key: Key, scale: float, source: int | None = None
     ) -> Known:
-        """What is known of a fresh CKKS ciphertext at this scale. source: names it; None: nothing does."""
+        """Return what is known about a fresh CKKS ciphertext at this scale. source: its name, or None."""
         error = Uncertainty.fresh(parameters, key, scale)
         sources = frozenset(() if source is None else (source,))
         return cls(largest, error, sources=sources, slots_independent=True)
 
     def times(self, factor: float) -> Known:
-        """Each value times a number."""
+        """Multiply each value by a number."""
         error = None if self.error is None else self.error.times(factor)
         return replace(self, largest=_product(self.largest, factor), error=error, reading=None)
 
     def times_rounded(self, factor: float, scale: float) -> Known:
-        """Each value times a number that is rounded to a plaintext's scale, the same way each time."""
+        """Multiply each value by a number that is rounded to a plaintext's scale, the same way each time."""
         found = self.times(factor)
         if found.error is None or self.largest is None:
             return found
@@ -221,35 +222,35 @@ class Known:
         return replace(found, error=found.error.biased(off * self.largest))
 
     def times_slots(self, largest: float) -> Known:
-        """Each value times a number of its own of at most this magnitude. The error is that of the largest
+        """Multiply each value by its own number of at most this magnitude. The error is that of the largest
         factor."""
         error = None if self.error is None else self.error.worst.times(largest)
         return replace(self, largest=_product(self.largest, largest), error=error, reading=None)
 
     def plus(self, other: Known) -> Known:
-        """The sum or difference of two."""
+        """Add or subtract two ciphertexts."""
         both = KnownSum()
         both.add(self)
         both.add(other)
         return both.known
 
     def plus_number(self, number: float) -> Known:
-        """Each value plus the same number."""
+        """Add the same number to each value."""
         error = None if self.error is None else self.error.moved(number)
         return replace(self, largest=sum_of((self.largest, abs(number))), error=error)
 
     def plus_slots(self, largest: float) -> Known:
-        """Each value plus a number of its own of at most this magnitude."""
+        """Add to each value its own number of at most this magnitude."""
         error = None if self.error is None else self.error.worst
         return replace(self, largest=sum_of((self.largest, largest)), error=error)
 
     def plus_noise(self, noise: Uncertainty | None) -> Known:
-        """With the noise of an operation that leaves the values as they are. None: not known."""
+        """Add the noise of an operation that does not change the values. None: unknown noise."""
         error = None if self.error is None or noise is None else self.error.plus_noise(noise)
         return replace(self, error=error)
 
     def product(self, other: Known) -> Known:
-        """The product of two, slot by slot."""
+        """Multiply two ciphertexts slot by slot."""
         if self.largest is None or other.largest is None:
             return UNKNOWN
         largest = self.largest * other.largest
@@ -261,12 +262,12 @@ class Known:
         return Known(largest, error.plus_noise(Uncertainty((2 * both,), (2 * both,))))
 
     def square(self) -> Known:
-        """The square of each value."""
+        """Square each value."""
         return self.polynomial((0.0, 0.0, 1.0))
 
     def polynomial(self, coefficients: Sequence[float], own: Uncertainty | None = None) -> Known:
-        """A polynomial of each value, with coefficients from the constant one up. own: the noise that
-        computing it adds, as a polynomial of the value."""
+        """Evaluate a polynomial of each value, with coefficients from the constant one up. own: the noise
+        that the evaluation adds, as a polynomial of the value."""
         if self.largest is None:
             return UNKNOWN
         magnitudes = np.abs(np.array(coefficients, dtype=np.float64))
@@ -275,12 +276,12 @@ class Known:
         return replace(self, largest=largest, error=error, reading=None)
 
     def slots_added(self, count: int) -> Known:
-        """The sum of so many slots."""
+        """Add up `count` slots."""
         return self.weighted(np.ones((1, count)), _product(self.largest, count), None)
 
     def weighted(self, weights: NDArray[np.float64], largest: float | None, own: Uncertainty | None) -> Known:
-        """Weighted sums over slots: weights [sums, slots]. largest: of the sums. own: the noise that
-        computing them adds."""
+        """Compute weighted sums over slots, with weights [sums, slots]. largest: the bound on the sums. own:
+        the noise that the computation adds."""
         if self.error is None:
             return Known(largest, sources=self.sources)
         norms = _Norms.of(weights, independent=self.slots_independent)
@@ -296,7 +297,7 @@ class Known:
         return Known(largest, error, given if self.slots_independent else None, self.sources)
 
     def of_classes(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """How far each score may be off, of a model with these weights; None: not known."""
+        """Return how far each score of a model with these weights may be off; None if unknown."""
         if self.error is None or self.largest is None:
             return None
         if self.reading is None:
@@ -324,7 +325,7 @@ class Known:
         return bool(self.sources and other.sources) and self.sources.isdisjoint(other.sources)
 
     def bounded(self, largest: float | None) -> Known:
-        """As it is, but with the bound that the caller vouches for, if there is one."""
+        """Return a copy with the bound for which the caller vouches, if there is one."""
         return self if largest is None else replace(self, largest=largest)
 
 
@@ -332,13 +333,13 @@ UNKNOWN = Known()
 
 
 class Knowledge:
-    """What is known of a ciphertext. The bound is there at once, for results are checked by it before they
-    are computed; the rest is worked out when it is asked for."""
+    """Knowledge about a ciphertext, computed on demand. The bound is available at once, because results are
+    checked against it before they are computed; the rest is computed when requested."""
 
     __slots__ = ("_depth", "_known", "_make", "largest")
 
     def __init__(self, largest: float | None, make: Callable[[], Known], *of: Knowledge) -> None:
-        """make: works it out; of: from what. largest: as make has it."""
+        """make: computes what is known from `of`. largest: the bound that make would compute."""
         self.largest = largest
         self._known: Known | None = None
         self._make: Callable[[], Known] | None = make
@@ -367,7 +368,7 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class _Norms:
-    """What a slot's variance, its spread and its bias are multiplied by in weighted sums over slots."""
+    """Factors of a slot's variance, spread and bias in weighted sums over slots."""
 
     variance: NDArray[np.float64]
     spread: NDArray[np.float64]
@@ -383,11 +384,11 @@ class _Norms:
 
 
 class KnownSum:
-    """What is known of a sum, term by term.
+    """Knowledge about a sum, term by term.
 
-    Errors of terms that have no source in common are independent of each other. All others may be one and the
-    same, and add up: those of no known source, and of one that came before, such as a ciphertext that is
-    given twice. distinct: the caller vouches that no two terms have a source in common.
+    Errors of terms without a common source are independent. All others may be equal and add up: those without
+    a known source, and those with a repeated one, such as a ciphertext that is given twice. distinct: the
+    caller vouches that no two terms have a common source.
     """
 
     def __init__(self, *, distinct: bool = False) -> None:
@@ -435,9 +436,10 @@ class KnownSum:
 
 
 class _ErrorSum:
-    """The error of a sum, term by term. independent: of each other; otherwise all may be one and the same.
+    """The error of a sum, term by term.
 
-    Equal errors that follow each other, as those of fresh readings do, are counted and added up at once.
+    independent: whether the errors are; otherwise all may be equal. Consecutive errors of equal size, such as
+    those of fresh readings, are counted and added up at once.
     """
 
     def __init__(self, *, independent: bool) -> None:
@@ -454,7 +456,7 @@ class _ErrorSum:
 
     @property
     def error(self) -> Uncertainty | None:
-        """None: of no terms."""
+        """The error so far; None without terms."""
         last = self._last
         if last is None:
             return None
@@ -468,15 +470,15 @@ def _joined(total: Uncertainty | None, term: Uncertainty, *, independent: bool) 
 
 
 def terms_of_product(parameters: ParameterSet, scheme: Scheme) -> int:
-    """How many products of two values are added up in one value of a product: 1, slot by slot, or n where
-    BFV's plain modulus has no slots and the product is of polynomials."""
+    """Return how many products of two values a product adds up in one value: 1, slot by slot, or n if BFV's
+    plain modulus has no slots and the product is of polynomials."""
     slotted = not scheme.is_bfv or batches(scheme.plain_modulus, parameters.n)
     return 1 if slotted else parameters.n
 
 
 def room(parameters: ParameterSet, primes: int, scale: float, scheme: Scheme) -> float:
-    """The largest |value| that a ciphertext of this many primes holds: a quarter of the modulus over the
-    scale, as decryption demands it (CKKS); t - 1 (BFV)."""
+    """Return the largest |value| that fits a ciphertext of this many primes: a quarter of the modulus over
+    the scale, as decryption requires (CKKS), or t - 1 (BFV)."""
     if scheme.is_bfv:
         return scheme.plain_modulus - 1
     return parameters.moduli[primes] / 4 / scale
@@ -485,10 +487,10 @@ def room(parameters: ParameterSet, primes: int, scale: float, scheme: Scheme) ->
 def check_room(
     what: str, largest: float | None, parameters: ParameterSet, primes: int, scale: float, scheme: Scheme
 ) -> None:
-    """The rule: ValueRangeError if a result's |values| may be larger than its ciphertext holds.
+    """Raises ValueRangeError if a result's |values| may not fit its ciphertext.
 
-    what: the operation, for people, as in "The sum of 13 ciphertexts". largest: the result's bound; None, not
-    known, passes. primes, scale: of the result.
+    what: the operation in words, such as "The sum of 13 ciphertexts". largest: the result's bound; None,
+    unknown, passes. primes, scale: those of the result.
     """
     if largest is None:
         return
@@ -510,8 +512,8 @@ def check_room(
 
 
 def check_digits(what: str, known: Known, parameters: ParameterSet) -> None:
-    """ValueRangeError if the expected error leaves not one digit of the largest value that a CKKS result may
-    hold: what it decrypts to would be noise. What is not known passes."""
+    """Raises ValueRangeError if the expected error leaves no digit of the largest value that a CKKS result
+    may hold, so that it would decrypt to noise. Unknown errors pass."""
     if known.largest is None or known.error is None:
         return
     error = known.error.stated

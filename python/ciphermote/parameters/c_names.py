@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that people choose and that C shall read: refused where C, C++ or the library has the name already.
+"""Check names that users choose for C identifiers: names that C, C++ or the library already has are refused.
 
-A header with such a name would not compile, or not beside another header, and the compiler would complain
-far from the cause. Names that only some platform defines are not known here.
+A header with such a name would not compile, or not together with another header, and the compiler's error
+would be far from the cause. Names that only some platforms define are not checked.
 """
 
 from __future__ import annotations
@@ -47,18 +47,19 @@ _STANDARD = frozenset(
     wmemmove wmemset wprintf wscanf y0 y1 yn
     """.split()  # noqa: SIM905
 )
-"""What other headers of a program, or its compiler, define: C11's library, all but what the rules cover."""
+"""Names that other headers of a program, or its compiler, define: those of C11's library that the rules below
+do not cover."""
 
 _STANDARD_RULES = re.compile(r"(is|mem|str|to|wcs)[a-z]*|[A-Za-z0-9_]+_t|[A-Z][A-Z0-9_]*")
-"""Names that the C standard keeps for its library, those of types, and those that macros have."""
+"""Rules for names that the C standard reserves for its library, for types, and for macros."""
 
 _LIBRARY_PREFIXES = ("cm_", "CM_")
 _DERIVED = ("_name", "_primes")
-"""What a parameter set's own header appends to its name."""
+"""Suffixes that a parameter set's own header appends to its name."""
 
 
 def check_name(name: str, what: str) -> None:
-    """ParameterError, which begins with what is named, unless the name can stand in anybody's C and C++."""
+    """Raises ParameterError, which begins with `what`, unless the name is usable in all C and C++."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ParameterError(
             f"{what} {name!r} cannot stand in C: use letters, digits and underscores, starting with a letter."
@@ -69,7 +70,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def _taken(name: str) -> str:
-    """Why the name is not free, or nothing."""
+    """Return why a name is not available, or an empty string."""
     if name in _KEYWORDS:
         return "it is a keyword of C or C++"
     mathematical = name[:-1] if name[-1] in "fl" else name  # sinf and sinl are sin's

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets written as C: the library's own tables, and headers for sets of one's own."""
+"""Parameter sets written as C: the library's own tables, and headers for custom sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEADER_START = "/* A parameter set written by ciphermote: "
 
 
 def c_source(sets: Sequence[ParameterSet]) -> str:
-    """core/src/params/sets.c for these sets: their tables, cm_params_all and cm_params_by_id."""
+    """Return core/src/params/sets.c for these sets: their tables, cm_params_all and cm_params_by_id."""
     symbols = [f"cm_{parameters.name}" for parameters in sets]
     return "\n".join(
         [
@@ -46,10 +46,10 @@ def c_source(sets: Sequence[ParameterSet]) -> str:
 
 
 def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
-    """A stand-alone header that defines a set of one's own as ``static const cm_params symbol``.
+    """Return a stand-alone header that defines a custom set as ``static const cm_params symbol``.
 
-    ``symbol``: what C calls it; None: by its name. Raises ParameterError if C, C++ or the library has that
-    name already.
+    ``symbol``: its name in C; None for the set's name. Raises ParameterError if C, C++ or the library already
+    has that name.
     """
     if symbol is None:
         symbol = parameters.name
@@ -74,7 +74,7 @@ def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
 
 
 def is_c_header(data: bytes) -> bool:
-    """Whether data begins as c_header's text does."""
+    """Whether data begin like the text of c_header."""
     return data.startswith(_HEADER_START.encode())
 
 
@@ -86,7 +86,8 @@ def _describe(parameters: ParameterSet) -> str:
 
 
 def c_definition(parameters: ParameterSet, symbol: str, storage: str) -> str:
-    """C that defines the set as ``symbol``, which is not checked here; storage: "static ", or nothing."""
+    """Return C that defines the set as ``symbol``, which is not checked here; storage: "static ", or
+    nothing."""
     rows = [prime_constants(parameters.n, q) for q in parameters.primes]
     log2_q_data = min(parameters.data_modulus.bit_length() - 1, 255)
     return "\n".join(

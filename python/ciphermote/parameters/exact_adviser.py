@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner's adviser for exact integers: which plain modulus t and which set a BFV computation needs.
+"""The owner's adviser for exact integers chooses the plain modulus t and the set for a BFV computation.
 
-Results are exact while two bounds hold, and this checks both before anything is encrypted. No value may leave
-+-(t - 1) / 2, or it comes out modulo t. And t times the noise may not pass q / 4, one bit of noise budget,
-below which decryption refuses a ciphertext as another key's; q is the product of the data primes.
+Results are exact while two bounds hold, which are both checked before anything is encrypted. No value may
+leave +-(t - 1) / 2, because it would be reduced modulo t. And t times the noise may not pass q / 4, one bit
+of noise budget, below which decryption refuses a ciphertext as another key's; q is the product of the data
+primes.
 
-It predicts by bounds, not by what is usual: random noise counts EXACT_TAIL standard deviations, what can add
-up alike is taken to do so, and the sources of noise are added. noise here is in units of a coefficient.
+It predicts by worst-case bounds: random noise counts EXACT_TAIL standard deviations, noise that may be equal
+is assumed to be, and the sources of noise are added. noise here is in units of a coefficient.
 
 * A fresh ciphertext has the encryption's noise, and 1/2 for the rounding of q m / t.
 * A sum adds the noise of independent encryptions up as roots of squares, their roundings plainly.
 * A weight common to a ciphertext's slots multiplies its noise. Weights of their own in each slot are a
   polynomial d with coefficients up to t/2: the noise's product with it has up to sqrt(n) t/2 the standard
   deviation, and the rounding's up to n t/2 the size.
-* Rotations that add slots up add the noise of as many ciphertexts. They move no constant coefficient, so
-  there it may add up alike. Key switching brings noise of its own.
-* Scores are switched to the fewest primes that hold them, which rounds once more.
+* Rotations that add slots up add the noise of as many ciphertexts. They do not move the constant coefficient,
+* where equal noise may add up. Key switching brings noise of its own. Scores are switched to the fewest
+* primes that hold them, which rounds once more.
 """
 
 from __future__ import annotations
@@ -43,19 +44,16 @@ _MOST = 2**64
 
 @dataclass(frozen=True)
 class ExactComputation:
-    """What is to be computed with integers under encryption: a sum of ciphertexts, a weighted sum of them, a
-    sum of slots, or a linear model's scores.
+    """A computation with integers under encryption: a sum of ciphertexts, a weighted sum of them, a sum of
+    slots, or a linear model's scores.
 
-    magnitude: the largest |integer| that a device encrypts.
-    slots: integers in one ciphertext; with rotations, those that are added up (a model's features).
-    summed: how many fresh ciphertexts are added up.
-    largest_weight: the largest |weight|, an integer; None: nothing is multiplied. Without rotations each
-        ciphertext of the sum has a weight (WeightedSum), with them each slot (LinearModel).
-    rotations: whether slots are added up.
-    largest_result: the largest |result|, where it is less than all of the above make together, or more, as
-        with a bias (LinearModel.score_bound has it).
-    plain_modulus: t if it is given already; 0: advise one.
-    key, standard, xof: as Computation's.
+    magnitude: the largest |integer| that a device encrypts. slots: integers in one ciphertext; with
+    rotations, those that are added up (a model's features). summed: how many fresh ciphertexts are added up.
+    largest_weight: the largest |weight|, an integer; None without products. Without rotations each ciphertext
+    of the sum has a weight (WeightedSum), with them each slot (LinearModel). rotations: whether slots are
+    added up. largest_result: the largest |result|, if it differs from the bound that the other fields imply,
+    for example because of a bias (see LinearModel.score_bound). plain_modulus: t if it is given; 0 to choose
+    one. key, standard, xof: as Computation's.
 
     Raises ParameterError for a field outside its range.
     """
@@ -89,7 +87,7 @@ class ExactComputation:
 
     @property
     def result_bound(self) -> int:
-        """What neither a |result| nor what is encrypted passes."""
+        """A bound on every |result| and every encrypted |integer|."""
         if self.largest_result is not None:
             return max(self.largest_result, self.magnitude)
         added = self.slots if self.rotations else 1
@@ -97,7 +95,7 @@ class ExactComputation:
 
     @property
     def needs_slots(self) -> bool:
-        """Whether integers must be batched: what is multiplied or moved is slots."""
+        """Whether integers must be batched, because slots are multiplied or moved."""
         return self.rotations or self.largest_weight is not None
 
 
@@ -112,12 +110,12 @@ class NoisePart:
 
 @dataclass(frozen=True)
 class ExactAdvice:
-    """What to use, and what to expect.
+    """Recommended parameters and the expected result.
 
-    plain_modulus: t. batched: integers are in slots; else t has none, and they are in coefficients.
-    largest_result: no |result| may pass it. noise_budget: bits that are left in the end, at least.
-    frame_bytes: one fresh ciphertext on the wire, headers and checksums included. arena_bytes: the memory
-    that the device lends to one encryption. explanation: sentences for people.
+    plain_modulus: t. batched: integers are in slots; otherwise t has none, and they are in coefficients.
+    largest_result: the bound on every |result|. noise_budget: bits left at the end, at least. frame_bytes:
+    one fresh ciphertext on the wire, headers and checksums included. arena_bytes: the memory that one
+    encryption needs on the device. explanation: sentences for people.
     """
 
     parameters: ParameterSet
@@ -132,9 +130,9 @@ class ExactAdvice:
 
 
 def advise_exact(computation: ExactComputation) -> ExactAdvice:
-    """The smallest built-in parameter set, and the smallest plain modulus there, whose results are exact.
+    """Recommend the smallest built-in parameter set, and its smallest plain modulus, with exact results.
 
-    Raises ParameterError, saying what to give up, if no set of the standard can do it.
+    Raises ParameterError, which says what to give up, if no set of the standard can do it.
     """
     loud: _Fit | None = None
     for parameters in _candidates(computation):
@@ -148,7 +146,7 @@ def advise_exact(computation: ExactComputation) -> ExactAdvice:
 
 
 def _candidates(computation: ExactComputation) -> list[ParameterSet]:
-    """Sets with enough slots and, where it is needed, key switching; the smallest first."""
+    """Yield sets with enough slots and, if needed, key switching, smallest first."""
     fit = [
         parameters
         for parameters in BUILTIN
@@ -160,12 +158,12 @@ def _candidates(computation: ExactComputation) -> list[ParameterSet]:
 
 
 def _most_slots(computation: ExactComputation, parameters: ParameterSet) -> int:
-    """Rotations turn either row of n/2 slots by itself."""
+    """Return the most slots of a computation: rotations turn each row of n/2 slots separately."""
     return parameters.n // 2 if computation.rotations else parameters.n
 
 
 def _moduli(computation: ExactComputation, parameters: ParameterSet) -> Iterator[int]:
-    """The plain modulus that is given, or else the smallest that batches, if it serves this set."""
+    """Yield the given plain modulus, or the smallest that batches, if it serves this set."""
     n, least, most = parameters.n, 2 * computation.result_bound + 1, min(parameters.primes)
     t = computation.plain_modulus
     if not t:
@@ -194,8 +192,8 @@ class _Fit:
         return self._of_scores(self.parameters.n // 2)
 
     def _of_a_sum(self, weight: int, terms: int = 1) -> tuple[NoisePart, ...]:
-        """Times one weight for each ciphertext, and added up over so many rotations. Noise of the secret key
-        is bounded, too."""
+        """Return the noise after one weight for each ciphertext and sums over rotations, including that of
+        the secret key."""
         summed, times = self.computation.summed, weight * terms
         factors = (f" * weight {weight}" if weight > 1 else "") + (f" * {terms} slots" if terms > 1 else "")
         random, formula = self._random()
@@ -225,13 +223,14 @@ class _Fit:
         )
 
     def _random(self) -> tuple[float, str]:
-        """The noise of the sum of fresh encryptions, and how it is computed."""
+        """Return the noise of the sum of fresh encryptions, and its formula."""
         n, key, summed = self.parameters.n, self.computation.key, self.computation.summed
         formula = "8 * 3.24" + (" * sqrt(4n/3 + 1)" if key == "asymmetric" else "") + " * sqrt(summed)"
         return EXACT_TAIL * encryption_sigma(n, key) * math.sqrt(summed), formula
 
     def _switching(self, terms: int) -> NoisePart:
-        """Digits count as q_j, which none exceeds: coefficients in which they are alike add up alike."""
+        """Return the noise of key switching. Digits count as q_j, their bound, because equal digits add
+        up."""
         n, primes = self.parameters.n, len(self.parameters.data_primes)
         digits = SIGMA * math.sqrt(n) * special_ratio(self.parameters, primes)
         return NoisePart(
@@ -242,7 +241,7 @@ class _Fit:
 
     @property
     def noise_budget(self) -> float:
-        """Bits that are left: log2 of half the modulus over t times the noise."""
+        """The bits left: log2 of half the modulus over t times the noise."""
         q = self.parameters.data_modulus
         relative = sum(part.noise for part in self.parts) / (q / self.plain_modulus)
         if self.computation.rotations and self.computation.largest_weight:
@@ -292,7 +291,7 @@ def _advice(fit: _Fit) -> ExactAdvice:
 
 
 def _refusal(computation: ExactComputation, loud: _Fit | None) -> str:
-    """One sentence: what cannot be had, and what to give up."""
+    """Return a sentence that explains what is impossible, and what to give up."""
     bound, t, slots = computation.result_bound, computation.plain_modulus, computation.slots
     most_slots = max(_most_slots(computation, parameters) for parameters in BUILTIN)
     if slots > most_slots:

@@ -13,7 +13,7 @@ _PARAMETERS_FORMAT = "ciphermote-parameters"
 
 
 def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
-    """What a manifest and a parameter file say of a set."""
+    """Return the fields of a set in manifests and parameter files."""
     fields: dict[str, Any] = {
         "format": _PARAMETERS_FORMAT,
         "name": parameters.name,
@@ -30,7 +30,8 @@ def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
 
 
 def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
-    """The set again, validated anew. KeyFileError if fields are none; ParameterError if it is weak."""
+    """Return the set of these fields, validated again. Raises KeyFileError for invalid fields, or
+    ParameterError for a weak set."""
     if not isinstance(fields, Mapping) or fields.get("format") != _PARAMETERS_FORMAT:
         raise KeyFileError(f"{where} does not hold a parameter set: write one with `ciphermote params -o`.")
     name, n, primes, standard = (fields.get(key) for key in ("name", "n", "primes", "standard"))

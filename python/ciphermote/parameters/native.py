@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets as the C library and the hosted library see them, made once for each."""
+"""The C library's and the C++ library's objects of parameter sets, made once for each set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ciphermote.parameters import CKKS, ParameterSet, Scheme, prime_constants
 
 @cache
 def core_params(parameters: ParameterSet) -> _core.Params:
-    """The set as the C library sees it."""
+    """Return the C library's object of a set."""
     rows = [astuple(prime_constants(parameters.n, q)) for q in parameters.primes]
     return _core.Params(
         name=parameters.name,
@@ -30,7 +30,7 @@ _MAKING = threading.Lock()
 
 
 def context_of(parameters: ParameterSet, scheme: Scheme = CKKS) -> _evaluator.Context:
-    """The set's arithmetic, CKKS's or BFV's, in the fastest instructions of this machine."""
+    """Return the C++ library's context of a set and scheme, with the fastest instructions of this machine."""
     with _MAKING:
         return _context_of(parameters, scheme)
 

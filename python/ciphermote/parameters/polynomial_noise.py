@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise that evaluating a polynomial adds to its value, as a polynomial of the value that goes in.
+"""The noise that evaluating a polynomial adds to its value, as a polynomial of the input.
 
 It follows the evaluator's steps (host/src/evaluate/polynomial.cpp): the same powers, sums and scales. Each
 product and each rescaling is a source of noise, which reaches the result times a polynomial: the derivative
-of the result by what it was added to. Coefficients are rounded to their scales, the same way each time.
+of the result with respect to the value that the noise was added to. Coefficients are rounded to their scales,
+the same way each time.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _Polynomial = NDArray[Any]
 
 @dataclass(frozen=True)
 class _Term:
-    """A ciphertext on the way: its value, and what each source of noise is multiplied by in it, as
-    polynomials of what goes in."""
+    """An intermediate ciphertext: its value, and the factor of each source of noise in it, as polynomials of
+    the input."""
 
     value: _Polynomial
     gains: dict[int, _Polynomial]
@@ -42,7 +43,7 @@ class _Term:
         return _Term(value, gains, self.scale * other.scale, min(self.primes, other.primes))
 
     def times_number(self, number: float, scale: float) -> _Term:
-        """A number at this scale, rounded."""
+        """Multiply by a number rounded to this scale."""
         rounded = round(number * scale) / scale
         gains = {source: gain * rounded for source, gain in self.gains.items()}
         return _Term(self.value * rounded, gains, self.scale * scale, self.primes)
@@ -64,7 +65,7 @@ def _add(gains: dict[int, _Polynomial], source: int, gain: _Polynomial) -> None:
 
 @dataclass
 class _Evaluation:
-    """The evaluator's recursion. sources: the noise of each."""
+    """The evaluator's recursion. sources: the noise of each source."""
 
     parameters: ParameterSet
     step: int
@@ -130,7 +131,7 @@ class _Evaluation:
         return _Term(term.value, gains, term.scale, term.primes)
 
     def _divisor(self, primes: int) -> float:
-        """What rescaling to so many primes divides by."""
+        """Return the divisor of rescaling to this many primes."""
         return float(math.prod(self.parameters.data_primes[primes : primes + self.step]))
 
 
@@ -142,8 +143,8 @@ def evaluation_noise(
     largest: float,
     primes_per_level: int = 1,
 ) -> Uncertainty:
-    """What evaluating a polynomial of values up to largest adds, in a ciphertext of so many primes at this
-    scale: variance and spread as polynomials of the value."""
+    """Return the noise of evaluating a polynomial of values up to largest, in a ciphertext with this many
+    primes at this scale: variance and spread as polynomials of the value."""
     wanted = _trimmed(coefficients)
     levels = (len(wanted) - 1).bit_length()
     x = _Term(np.array([0.0, 1.0]), {}, scale, primes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheme that numbers are encrypted in: CKKS for real numbers, BFV(t) for integers modulo t."""
+"""The schemes: CKKS for real numbers, BFV(t) for integers modulo t."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Scheme:
 
     @property
     def is_bfv(self) -> bool:
-        """Whether it computes on integers, exactly, rather than on real numbers."""
+        """Whether it computes exactly on integers, rather than on real numbers."""
         return self.plain_modulus != 0
 
     @property
@@ -46,22 +46,23 @@ class Scheme:
 BFV_CODE = 1
 CKKS_CODE = 2
 CKKS = Scheme()
-"""Real or complex numbers, approximately."""
+"""The scheme for approximate real or complex numbers."""
 
 
 def BFV(plain_modulus: int) -> Scheme:
-    """BFV: integers modulo plain_modulus, 2 to 2^32 - 1, exactly. ParameterError for another one."""
+    """Return the scheme for exact integers modulo plain_modulus, 2 to 2^32 - 1. Raises ParameterError for
+    another modulus."""
     name = "The plain modulus (--plain-modulus)"
     return Scheme(whole(plain_modulus, name, 2, LARGEST_PLAIN_MODULUS, "2^32 - 1"))
 
 
 def scheme_of_modulus(plain_modulus: int) -> Scheme:
-    """BFV modulo plain_modulus; CKKS for 0, as on the command line. ParameterError."""
+    """Return BFV modulo plain_modulus, or CKKS for 0, as on the command line. Raises ParameterError."""
     if isinstance(plain_modulus, int) and not isinstance(plain_modulus, bool) and plain_modulus == 0:
         return CKKS
     return BFV(plain_modulus)
 
 
 def checked_scheme(given: Scheme) -> Scheme:
-    """ParameterError for what is no scheme, such as a plain modulus alone."""
+    """Check and return a scheme. Raises ParameterError for anything else, such as a plain modulus."""
     return instance(given, Scheme, "scheme", A_SCHEME)

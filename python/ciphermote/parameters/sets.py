@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameter sets: made, checked against the security tables, named, and written as C.
 
-Pure Python, with nothing but the standard library. The C library's own tables (core/src/params/sets.c) come
-from here through tools/generate_tables.py, so the two cannot drift apart.
+Pure Python, with nothing but the standard library. tools/generate_tables.py generates the C library's tables
+(core/src/params/sets.c) from this module, so the two cannot differ.
 
-Security bounds: the largest log2 of the product of all primes, the special one included, for 128-bit
-security with a uniform ternary secret. "2018" is the HomomorphicEncryption.org standard, which SEAL
-enforces; "2024" is the guidelines of ePrint 2024/463, for classical attackers.
+Security bounds: the largest log2 of the product of all primes, the special one included, for 128-bit security
+with a uniform ternary secret. "2018" is the HomomorphicEncryption.org standard, which SEAL enforces; "2024"
+is the guidelines of ePrint 2024/463, for classical attackers.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ SECURITY_BOUNDS: dict[str, dict[int, int]] = {
 """Standard -> ring degree n -> the largest log2(product of all primes)."""
 
 MOST_SLOTS = max(max(bounds) for bounds in SECURITY_BOUNDS.values()) // 2
-"""The most slots of any set: no model has more features or classes."""
+"""The most slots of any set, and so the most features or classes of a model."""
 
 MAX_LOG2_SCALE = 60
-"""Devices encrypt at scales of 2^1 to 2^60, and at no larger one than the data primes have room for."""
+"""Devices encrypt at scales of 2^1 to 2^60, as far as the data primes have room."""
 
 MAX_PRIME_BITS = 27
-"""Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
+"""The most bits of a prime: five bits of head-room in a 32-bit word, which the lazy transforms need."""
 
 MAX_SPECIAL_PRIMES = 4
-"""And data primes in a digit: what the evaluator takes."""
+"""The most special primes, and data primes in a digit, that the evaluator supports."""
 
 MAX_PRIMES = 17
 """CM_MAX_PRIMES of the C library."""
@@ -49,15 +49,15 @@ CHEAP_PRIME = 67043329
 """2^26 - 2^16 + 1: 1 mod 2n for every n here, and its shape makes Montgomery steps cheap on 8 bits."""
 
 OLDER_PREFIX = "std2018_"
-"""How the name of every set begins that holds by the 2018 table alone."""
+"""The prefix of the name of every set that is secure only by the 2018 table."""
 
 
 DEFAULT_SET = "n4096_q26x3_p27"
-"""The built-in set that keys are made for where nobody names one."""
+"""The default set for new keys."""
 
 
 _BUILTIN_BY_NAME: dict[str, ParameterSet] = {}
-"""BUILTIN, once it is made."""
+"""Holds BUILTIN once it is made."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,12 @@ class ParameterSet:
     """A ring degree and a chain of primes that :func:`validate` accepts.
 
     ``primes`` are in SEAL's order; with more than one, the last is the special prime of key switching.
-    ``further_special`` are more of them, which only the owner's evaluation keys and the evaluator know:
-    devices, frames, ciphertexts, the set's id and SEAL have ``primes`` alone. Key switching then takes
-    ciphertexts apart in digits of ``digit_primes`` data primes. Without ``key_switching`` all primes are data
-    primes, and none is special.
-    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it, for
-    one that holds by the 2018 table alone and has no name that starts with OLDER_PREFIX, and for one that has
-    the name of another, built-in set.
+    ``further_special`` are more special primes, which only the owner's evaluation keys and the evaluator
+    know: devices, frames, ciphertexts, the set's id and SEAL have only ``primes``. Key switching then
+    decomposes ciphertexts in digits of ``digit_primes`` data primes. Without ``key_switching`` all primes are
+    data primes, and none is special. ``standard`` is the security table that applies. Raises ParameterError
+    for a set that fails it, for one that is secure only by the 2018 table and whose name does not start with
+    OLDER_PREFIX, and for one with the name of another, built-in set.
     """
 
     name: str
@@ -147,7 +146,7 @@ class ParameterSet:
 
     @property
     def log2_q(self) -> float:
-        """log2 of the product of all primes: what the security bound is about."""
+        """log2 of the product of all primes, to which the security bound applies."""
         return _log2((*self.primes, *self.further_special))
 
     @property
@@ -161,7 +160,7 @@ class ParameterSet:
         return tuple(accumulate(self.primes, mul, initial=1))
 
     def parms_id(self, scheme: Scheme = CKKS, primes: int | None = None) -> bytes:
-        """SEAL's 32-byte parms_id of this set with its first ``primes`` primes.
+        """Return SEAL's 32-byte parms_id of this set with its first ``primes`` primes.
 
         ``primes`` is 1 .. len(self.primes): all of them at the key level, fewer after each rescale; None is
         the level of a fresh ciphertext. Raises ParameterError if there is no such level.
@@ -187,7 +186,7 @@ class PrimeConstants:
 
 
 def is_prime(q: int) -> bool:
-    """Whether q is prime, for q < 3,215,031,751: Miller-Rabin to the bases 2, 3, 5 and 7 is exact there."""
+    """Whether q is prime, for q < 3,215,031,751, where Miller-Rabin with the bases 2, 3, 5 and 7 is exact."""
     if q >= 3_215_031_751:
         raise ValueError("is_prime is exact only below 3,215,031,751")
     if q < 2:
@@ -202,8 +201,8 @@ def is_prime(q: int) -> bool:
 
 
 def batches(plain_modulus: int, n: int) -> bool:
-    """Whether BFV batches integers modulo plain_modulus in n slots: it is a prime that is 1 modulo 2n, and
-    then alone has roots of unity of order 2n."""
+    """Whether BFV batches integers modulo plain_modulus in n slots: only a prime that is 1 modulo 2n has
+    roots of unity of order 2n."""
     return plain_modulus % (2 * n) == 1 and plain_modulus < 1 << 31 and is_prime(plain_modulus)
 
 
@@ -220,7 +219,7 @@ def _passes_miller_rabin(q: int, base: int, odd: int, twos: int) -> bool:
 
 @cache
 def prime_constants(n: int, q: int) -> PrimeConstants:
-    """The constants of arithmetic modulo q in Z_q[x]/(x^n + 1), for a prime q = 1 mod 2n."""
+    """Return the constants of arithmetic modulo q in Z_q[x]/(x^n + 1), for a prime q = 1 mod 2n."""
     return PrimeConstants(
         q=q,
         neg_q_inv=-pow(q, -1, 2**32) % 2**32,
@@ -232,7 +231,7 @@ def prime_constants(n: int, q: int) -> PrimeConstants:
 
 
 def _smallest_primitive_root(n: int, q: int) -> int:
-    """The smallest psi with psi^n = -1 mod q: the odd powers of any one of them are all of them."""
+    """Return the smallest psi with psi^n = -1 mod q: the odd powers of any such root are all such roots."""
     exponent = (q - 1) // (2 * n)
     psi = next(root for g in range(2, q) if pow(root := pow(g, exponent, q), n, q) == q - 1)
     square, smallest, power = psi * psi % q, psi, psi
@@ -251,7 +250,7 @@ def validate(
     *,
     key_switching: bool = True,
 ) -> None:
-    """Raise ParameterError, saying why and what to do, unless the set is valid and 128-bit secure."""
+    """Raises ParameterError, which says why and what to do, unless the set is valid and 128-bit secure."""
     _check_shape(n, primes, standard)
     everything = (*primes, *further_special)
     for position, q in enumerate(everything):
@@ -276,7 +275,7 @@ def validate(
 
 
 def _check_switching(primes: Sequence[int], further: Sequence[int], digit_primes: int) -> None:
-    """Key switching's noise is that of a digit over the special primes' product."""
+    """Check key switching, whose noise is that of a digit over the special primes' product."""
     if len(further) + 1 > MAX_SPECIAL_PRIMES or not 1 <= digit_primes <= MAX_SPECIAL_PRIMES:
         raise ParameterError(
             f"Key switching takes up to {MAX_SPECIAL_PRIMES} special primes and digits of 1 to "
@@ -366,14 +365,14 @@ def generate(
     special: int = 1,
     digit_primes: int = 1,
 ) -> ParameterSet:
-    """The parameter set of ring degree n with primes of the given bit sizes, the special ones' last.
+    """Make the parameter set of ring degree n with primes of the given bit sizes, the special ones' last.
 
-    Each prime is the largest free one of its size that is 1 mod 2n; the special primes choose first, since
-    the first must not be smaller than the others. CHEAP_PRIME is the first data prime of 26 bits whenever it
-    is free. Without a name the set is named by its content, with ``std2018_`` in front if it holds by the
-    2018 table alone. special: how many special primes, if there are two primes or more; digit_primes: data
-    primes in a digit of key switching. Raises ParameterError if there is no such set or :func:`validate`
-    refuses it.
+    Each prime is the largest free one of its size that is 1 mod 2n; the special primes are chosen first,
+    since the first must not be smaller than the others. CHEAP_PRIME is the first data prime of 26 bits
+    whenever it is free. Without a name the set is named by its content, with ``std2018_`` in front if it is
+    secure only by the 2018 table. special: number of special primes, if there are two primes or more;
+    digit_primes: data primes in a digit of key switching. Raises ParameterError if there is no such set or
+    :func:`validate` refuses it.
     """
     count = special if len(bits) > 1 else 0
     data_bits = bits[: len(bits) - count]
@@ -396,7 +395,8 @@ def from_primes(
     special: int = 1,
     digit_primes: int = 1,
 ) -> ParameterSet:
-    """The parameter set of these primes, the special ones last; named as by :func:`generate`.
+    """Make the parameter set of these primes, the special ones last, with the name that :func:`generate`
+    gives.
 
     Raises ParameterError if :func:`validate` refuses it.
     """
@@ -421,12 +421,12 @@ def _named(
 
 
 def _is_older(n: int, primes: Sequence[int]) -> bool:
-    """Whether primes are beyond the 2024 bound."""
+    """Whether primes exceed the 2024 bound."""
     return math.prod(primes) > 1 << SECURITY_BOUNDS["2024"][n]
 
 
 def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
-    """The largest prime of exactly this many bits that is 1 mod 2n and not taken."""
+    """Return the largest unused prime of exactly this many bits that is 1 mod 2n."""
     if not 1 <= bits <= MAX_PRIME_BITS:
         raise ParameterError(
             f"A prime of {bits} bits was asked for and the library accepts 1 to {MAX_PRIME_BITS}: use more, "
@@ -456,7 +456,7 @@ def _log2(primes: Iterable[int]) -> float:
 
 
 def _hash_words(words: Iterable[int]) -> bytes:
-    """BLAKE2b-256 over little-endian 64-bit words."""
+    """Return BLAKE2b-256 over little-endian 64-bit words."""
     return hashlib.blake2b(b"".join(word.to_bytes(8, "little") for word in words), digest_size=32).digest()
 
 
@@ -478,14 +478,14 @@ EVALUATOR_SETS: tuple[ParameterSet, ...] = (
     generate(8192, [24] * 5 + [23] * 2 + [24] * 2, special=2, digit_primes=2),
     generate(16384, [26] * 14 + [27] * 2, special=2, digit_primes=2),
 )
-"""Sets for much computation: with two special primes, key switching takes half the digits. The C library has
-no table of them: `ciphermote params` writes one."""
+"""Sets for long computations: with two special primes, key switching needs half the digits. The C library has
+no tables of them; `ciphermote params` writes one."""
 
 _BUILTIN_BY_NAME.update((parameters.name, parameters) for parameters in (*BUILTIN, *EVALUATOR_SETS))
 
 
 def by_name(name: str) -> ParameterSet:
-    """The built-in set of this name. Raises ParameterError, listing them all, if there is none."""
+    """Return the built-in set of this name. Raises ParameterError, which lists them all, if there is none."""
     try:
         return _BUILTIN_BY_NAME[name]
     except KeyError:
@@ -495,7 +495,7 @@ def by_name(name: str) -> ParameterSet:
 
 
 def by_id(identifier: int) -> ParameterSet:
-    """The built-in set with this 32-bit id. Raises ParameterError if there is none."""
+    """Return the built-in set with this 32-bit id. Raises ParameterError if there is none."""
     for parameters in _BUILTIN_BY_NAME.values():
         if parameters.id == identifier:
             return parameters

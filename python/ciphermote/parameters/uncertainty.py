@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a decrypted value may be off, by the noise model (noise.py).
+"""Bounds on the error of decrypted values, by the noise model (noise.py).
 
-An uncertainty is worked out beside the ciphertext, from public numbers, and never from what is decrypted: the
-slots that a rotation has added up all hold the same noise, so their scatter says nothing about it.
+An uncertainty is computed along with the ciphertext from public numbers, and never from decrypted values:
+slots that a rotation has added up all hold the same noise, so their scatter reveals nothing about it.
 
-Most operations leave an error that is the same whatever the value. Products of ciphertexts and polynomials do
-not: x^2 is off by 2|x| times the error of x. Such an uncertainty is a curve over a hidden number u from -1 to
-1, on which the value and the variance of its error are polynomials; a decrypted value is looked up on it.
+The error of most operations does not depend on the value. That of products of ciphertexts and of polynomials
+does: the error of x^2 is 2|x| times that of x. Such an uncertainty is a curve over a hidden number u from -1
+to 1, on which the value and the variance of its error are polynomials; a decrypted value is looked up on it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from ciphermote.parameters.noise import (
 )
 
 Coefficients = tuple[float, ...]
-"""Coefficients of a polynomial, from the constant one up."""
+"""A polynomial's coefficients, from the constant one up."""
 
 DEVIATIONS = 4.0
-"""A stated error is this many standard deviations of a Gaussian."""
+"""Number of a Gaussian's standard deviations in a stated error."""
 
 TAIL = 0.3
-"""Where the variance spreads by a share r of itself from key to key, a stated error is 1 + TAIL r^2 times as
+"""If the variance's relative standard deviation from key to key is r, a stated error is 1 + TAIL r^2 times as
 large. Then at most one value in 1,400 is off by more, and under a secret key, where r is 0, one in 16,000."""
 
 MOST_COEFFICIENTS = 128
-"""The most coefficients of one polynomial; beyond, the largest variance stands for all."""
+"""The most coefficients of one polynomial; with more, the largest variance is used for all values."""
 
 _MOST_SHARE = 2.2
 _Floats = TypeVar("_Floats", float, NDArray[np.float64])
@@ -54,11 +54,10 @@ _GRID_POINTS = 4097
 class Uncertainty:
     """The error of the real part of a slot, in the values' unit.
 
-    variance: of the noise; spread: of the variance, from key to key (Noise). bias: what rounding may have
-    added to that, the same way each time. values: the value on the curve, () where the error is the same for
-    all values. rounding: the variance of what encoding numbers in coefficients has rounded: two encryptions
-    of the same numbers are rounded the same way, so in a sum it is added up like one and the same error. All
-    but bias are polynomials in u.
+    variance: the noise's; spread: the variance's, from key to key (Noise). bias: a bound on rounding that is
+    the same each time. values: the value on the curve, () if the error is the same for all values. rounding:
+    the variance of rounding when numbers are encoded in coefficients: two encryptions of the same numbers are
+    rounded the same way, so in a sum it adds up like one repeated error. All but bias are polynomials in u.
     """
 
     variance: Coefficients
@@ -69,47 +68,47 @@ class Uncertainty:
 
     @classmethod
     def of(cls, noise: Noise, n: int, scale: float) -> Uncertainty:
-        """Noise in the coefficients of a polynomial at this scale: n/2 times its variance in a slot's real
-        part."""
+        """Return the error of noise in a polynomial's coefficients at this scale, which has n/2 times its
+        variance in a slot's real part."""
         slot = n / 2 / scale**2
         return cls((noise.variance * slot,), (noise.spread * slot,))
 
     @classmethod
     @lru_cache(256)
     def fresh(cls, parameters: ParameterSet, key: Key, scale: float) -> Uncertainty:
-        """The error of encryption and of rounding to coefficients."""
+        """Return the error of encryption and of rounding to coefficients."""
         noise = cls.of(encryption_noise(parameters.n, key), parameters.n, scale)
         return noise.plus_noise(cls.encoding(parameters, scale))
 
     @classmethod
     def rescaling(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
-        """The error of rescaling to this scale."""
+        """Return the error of rescaling to this scale."""
         return cls.of(rounding_noise(parameters.n), parameters.n, scale)
 
     @classmethod
     def switching(
         cls, parameters: ParameterSet, primes: int, scale: float, *, centred: bool = True
     ) -> Uncertainty:
-        """The error of key switching: a rotation, a relinearization (at the product's scale), a change of
-        key."""
+        """Return the error of key switching: of a rotation, a relinearization (at the product's scale), or a
+        change of key."""
         return cls.of(switching_noise(parameters, primes, centred=centred), parameters.n, scale)
 
     @classmethod
     def encoding(cls, parameters: ParameterSet, scale: float) -> Uncertainty:
-        """The error of encoding numbers at this scale, one for each slot."""
+        """Return the error of encoding numbers at this scale, one for each slot."""
         return cls((0.0,), rounding=cls.of(Noise(ENCODER_VARIANCE), parameters.n, scale).variance)
 
     @classmethod
     def of_constant(cls, scale: float) -> Uncertainty:
-        """The error of encoding one number for all slots at this scale: in a single coefficient."""
+        """Return the error of encoding one number for all slots at this scale, in a single coefficient."""
         return cls((0.0,), bias=1 / 2 / scale)
 
     @classmethod
     def of_weights(
         cls, parameters: ParameterSet, scale: float, largest: float, terms: int = 1
     ) -> Uncertainty:
-        """The error of rounding this many weights at this scale, on values up to largest. The
-        same weights are rounded the same way each time."""
+        """Return the error of rounding this many weights at this scale, on values up to largest. The same
+        weights are rounded the same way each time."""
         (variance,) = cls.encoding(parameters, scale).rounding
         return cls((0.0,), bias=DEVIATIONS * math.sqrt(terms * variance) * largest)
 
@@ -119,7 +118,7 @@ class Uncertainty:
 
     @cached_property
     def worst(self) -> Uncertainty:
-        """The largest error of any value on the curve, for all."""
+        """Return the largest error of any value on the curve, for all values."""
         if not self.is_curve:
             return self
         parts = self.variance, self.spread, self.rounding
@@ -129,7 +128,7 @@ class Uncertainty:
 
     @property
     def stated(self) -> float:
-        """How far any value may be off."""
+        """The bound on every value's error."""
         worst = self.worst
         variance, (spread,) = worst.total, worst.spread
         share = spread / variance if variance > 0 else 0.0
@@ -137,13 +136,13 @@ class Uncertainty:
 
     @property
     def total(self) -> float:
-        """The largest variance of any value, of noise and rounding."""
+        """Return the largest variance of any value, of noise and rounding."""
         worst = self.worst
         return worst.variance[0] + worst.rounding[0]
 
     def stated_at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How far each of these decrypted values may be off: by the largest error of all points of the curve
-        that have this value; by the largest of all, where none has."""
+        """Return a bound on the error of each of these decrypted values: the largest error of all points of
+        the curve with this value, or of all points if there is none."""
         if not self.is_curve:
             return np.full(values.shape, self.stated)
         u = _grid()
@@ -164,7 +163,7 @@ class Uncertainty:
         return found + self.bias
 
     def times(self, factor: float) -> Uncertainty:
-        """The error of each value times a number."""
+        """Return the error of each value times a number."""
         square = factor**2
         return Uncertainty(
             tuple(each * square for each in self.variance),
@@ -175,7 +174,7 @@ class Uncertainty:
         )
 
     def moved(self, number: float) -> Uncertainty:
-        """The error of each value plus a number."""
+        """Return the error of each value plus a number."""
         if not self.is_curve:
             return self
         return replace(self, values=(self.values[0] + number, *self.values[1:]))
@@ -184,7 +183,7 @@ class Uncertainty:
         return replace(self, bias=self.bias + bias)
 
     def plus_noise(self, noise: Uncertainty) -> Uncertainty:
-        """With more noise, which is independent of it and of the value."""
+        """Return the error with more noise, which is independent of it and of the value."""
         (variance,), (spread,) = noise.variance, noise.spread
         return Uncertainty(
             (self.variance[0] + variance, *self.variance[1:]),
@@ -195,8 +194,8 @@ class Uncertainty:
         )
 
     def plus(self, other: Uncertainty, *, independent: bool) -> Uncertainty:
-        """The error of a sum of two values. What is not known to be independent may be one and the same
-        error, and adds up."""
+        """Return the error of a sum of two values. Errors not known to be independent may be equal, and add
+        up."""
         if not independent:
             return _added_up(self.worst, other.worst)
         if not self.is_curve and not other.is_curve:
@@ -207,7 +206,7 @@ class Uncertainty:
         return self.worst.plus_noise(other.worst)
 
     def repeated(self, count: int) -> Uncertainty:
-        """The error of a sum of values with independent noise that are rounded alike."""
+        """Return the error of a sum of values with independent noise and equal rounding."""
         worst = self.worst
         (variance,), (spread,), (rounding,) = worst.variance, worst.spread, worst.rounding
         return Uncertainty(
@@ -217,8 +216,8 @@ class Uncertainty:
     def through(
         self, function: Sequence[float], largest: float, own: Uncertainty | None = None
     ) -> Uncertainty | None:
-        """The error of a polynomial of each value up to largest, which itself adds the error own: a curve
-        whose polynomials are in the value. None if that is beyond all floats."""
+        """Return the error of a polynomial of each value up to largest, whose evaluation adds the error own:
+        a curve with polynomials in the value. None if it exceeds all floats."""
         x = np.array(self.values if self.is_curve else (0.0, largest))
         slope, bend = (_composed(polynomial.polyder(function, order), x) for order in (1, 2))
         slope_squared, bend_squared = (polynomial.polymul(each, each) for each in (slope, bend))
@@ -257,9 +256,9 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class _Square:
-    """The curve of a square, or of a sum of squares, times a factor: value factor u^2, error variance +
-    slope |value|. Sums of such are such again: what is rounded alike adds up by sqrt(a |x|) + sqrt(b |y|) <=
-    sqrt((a + b) |x + y|)."""
+    """The curve of a square, or of a sum of squares, times a factor: value factor u^2, error variance + slope
+    |value|. Sums of these have the same form: equal rounding adds up by sqrt(a |x|) + sqrt(b |y|) <= sqrt((a
+    + b) |x + y|)."""
 
     factor: float
     variance: float
@@ -318,22 +317,23 @@ def _added_up(a: Uncertainty, b: Uncertainty) -> Uncertainty:
 
 
 def _rounded_alike(a: Coefficients, b: Coefficients) -> Coefficients:
-    """The variance of the sum of two errors that may be one and the same. Of curves: that of two errors, for
-    what is added to a curve is of other numbers."""
+    """Return the variance of the sum of two errors that may be equal. On curves they count as independent,
+    because they belong to different numbers."""
     if len(a) == len(b) == 1:
         return ((math.sqrt(a[0]) + math.sqrt(b[0])) ** 2,)
     return _tuple(polynomial.polyadd(a, b))
 
 
 def _stated(variance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far values may be off whose errors have these variances and spreads, without bias."""
+    """Return the bound on errors with these variances and spreads, without bias."""
     positive = np.maximum(variance, 0.0)
     share = np.divide(spread, positive, out=np.zeros_like(positive), where=positive > 0)
     return _widened(np.sqrt(positive), np.minimum(share, _MOST_SHARE))
 
 
 def _widened(deviation: _Floats, share: _Floats) -> _Floats:
-    """A fit to mixtures of Gaussians whose variance is a sum of exponential ones and a constant."""
+    """Return the factor for a spread: a fit to mixtures of Gaussians whose variance is a sum of exponential
+    variables and a constant."""
     return DEVIATIONS * deviation * (1 + TAIL * share**2)
 
 
@@ -350,13 +350,13 @@ def _tuple(coefficients: NDArray[Any]) -> Coefficients:
 
 @cache
 def _grid() -> NDArray[np.float64]:
-    """u from -1 to 1, ever closer about 0: values are often far below their bound."""
+    """Return u from -1 to 1, denser near 0, because values are often far below their bound."""
     grid: NDArray[np.float64] = np.linspace(-1, 1, _GRID_POINTS) ** 3
     return grid
 
 
 def _monotone_runs(values: NDArray[Any]) -> list[tuple[int, int]]:
-    """(first, last) of each longest run that only rises or only falls; the next one begins where it ends."""
+    """Return (first, last) of each maximal monotone run; the next one begins where it ends."""
     signs = np.sign(np.diff(values))
     turns = np.flatnonzero(signs[1:] != signs[:-1]) + 1
     edges = [0, *turns.tolist(), len(values) - 1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gateway answers owners and devices, as typed models. Times are seconds since 1970.
+"""A gateway's answers to owners and devices, as typed models.
 
-The gateway makes its answers of these models, and clients read them with the same ones. Types are strict: an
-answer with a number in place of text is a fault of the gateway, and not converted.
+Times are seconds since 1970. The gateway builds its answers from these models, and clients parse them with
+the same ones. Types are strict: an answer with a number in place of text is an error, and not converted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ciphermote.rest.words import JobKind
 Item = TypeVar("Item")
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 OVER: tuple[JobState, ...] = ("done", "failed", "cancelled")
-"""States of a job that changes no more."""
+"""Final states of a job."""
 
 
 class Answer(BaseModel):
@@ -28,15 +28,15 @@ class Answer(BaseModel):
 
 
 class Page(Answer, Generic[Item]):
-    """One page of a list. next: what to give as "after" for the next page; null on the last one."""
+    """One page of a list. next: the value of "after" for the next page; null on the last one."""
 
     items: list[Item]
     next: str | None
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], key: str, *, is_last: bool | None = None) -> Self:
-        """A page of rows as the database gives them; key: the field that "after" counts by. is_last: None:
-        only an empty page is."""
+        """Make a page from rows of the database; key: the field that "after" refers to. is_last: None if only
+        an empty page is the last."""
         last = not rows if is_last is None else is_last
         return cls.model_validate({"items": list(rows), "next": None if last else str(rows[-1][key])})
 
@@ -56,8 +56,8 @@ class Problem(Answer):
 
 
 class DeliveryProgress(Answer):
-    """An attempt that is stored in part. missing: how many of the unit are still to come; null while only the
-    seed is here, which does not tell. unit: frames, or the values in a compact fleet's packets."""
+    """An attempt that is stored in part. missing: the number of units still to come; null if only the seed
+    has arrived, which does not tell. unit: frames, or the values in a compact fleet's packets."""
 
     missing: int | None
     unit: Literal["frames", "values"]
@@ -67,7 +67,7 @@ class DeliveryProgress(Answer):
 
 
 class TenantView(Answer):
-    """The tenant that a token belongs to, the most that it may have, and the bytes that it has stored."""
+    """The tenant of a token, its quotas, and the bytes that it has stored."""
 
     name: str
     created: float
@@ -92,8 +92,8 @@ class FleetList(Page[FleetView]):
 
 
 class Progress(Answer):
-    """How far a fleet is. time: the gateway's clock. heard: devices that have sent anything; quarantined:
-    deliveries that wait for the operator; jobs: how many, by state."""
+    """A fleet's progress. time: the gateway's clock. heard: number of devices that have sent anything;
+    quarantined: number of deliveries in quarantine; jobs: their numbers, by state."""
 
     fleet: str
     time: float
@@ -107,7 +107,7 @@ class Progress(Answer):
 
 class Retention(Answer):
     """retain_days: days to keep windows and results; null keeps them indefinitely. deleted_to: windows
-    measured up to then may be deleted; null: none are."""
+    measured up to then may be deleted; null if none are."""
 
     retain_days: int | None
     deleted_to: float | None
@@ -138,8 +138,8 @@ class DeviceList(Page[DeviceView]):
 
 
 class WindowView(Answer):
-    """A window that counts. sequence: in the order in which windows became complete; deleted: whether its
-    frames are deleted."""
+    """A window that counts. sequence: its place in the order of completion; deleted: whether its frames are
+    deleted."""
 
     sequence: int
     device: int
@@ -152,14 +152,15 @@ class WindowView(Answer):
 
 
 class WindowList(Page[WindowView]):
-    """Windows, in the order in which they became complete."""
+    """Windows, in the order of their completion."""
 
 
 # --- computations -------------------------------------------------------------------------------------------
 
 
 class SpecView(Answer):
-    """What a job computes. Lists leave out devices, weights and the model, and no answer has the model."""
+    """The computation of a job. Lists leave out devices, weights and the model, and no answer contains the
+    model."""
 
     kind: JobKind
     devices: list[int] | None = None
@@ -171,8 +172,8 @@ class SpecView(Answer):
 
 
 class ResultView(Answer):
-    """What a result is of. parts: its ciphertexts. unanswered: windows whose devices can fetch no answer;
-    damaged: windows left out because they are damaged in the gateway's store."""
+    """A job's result. parts: number of its ciphertexts. unanswered: windows whose devices cannot fetch an
+    answer; damaged: windows left out because they are damaged in the gateway's store."""
 
     kind: JobKind
     windows: int
@@ -184,7 +185,8 @@ class ResultView(Answer):
 
 class JobView(Answer):
     """A job. stream: the stream that made it. replay: 1, 2 .. for another run of the same interval. done,
-    total: windows. late: windows that came too late for it, in an answer about one job."""
+    total: numbers of windows. late: number of windows that arrived too late, only in an answer about one
+    job."""
 
     id: int
     stream: str | None
@@ -241,7 +243,7 @@ class StreamSpecView(Answer):
 
 
 class StreamView(Answer):
-    """A stream. next: when the next interval begins. stalled: why it makes no jobs now, or null."""
+    """A stream. next: when the next interval begins. stalled: why it makes no jobs at present, or null."""
 
     id: int
     name: str
@@ -257,7 +259,7 @@ class StreamList(Page[StreamView]):
 
 
 class Created(Answer):
-    """The number of the job or stream that was made, or that goes on."""
+    """The number of the job or stream that was created, or that continues."""
 
     id: int
 
@@ -271,7 +273,7 @@ class ContributorList(Page[WindowId]):
 
 
 class LeftOut(Answer):
-    """The windows that a job was asked for and that did not count: how many, of how many devices, and the
+    """The requested windows of a job that did not count: their number, the number of their devices, and the
     first 1000 as [device, epoch, window]."""
 
     windows: int
@@ -300,7 +302,7 @@ class TokenList(Page[TokenView]):
 
 
 class TokenSecret(Answer):
-    """A new token, which is shown this once."""
+    """A new token, which is shown only once."""
 
     token: str = Field(repr=False)
 
@@ -313,7 +315,7 @@ class Health(Answer):
 
 
 class Readiness(Answer):
-    """Whether the gateway takes deliveries; reason: why not."""
+    """Whether the gateway accepts deliveries; reason: why not."""
 
     ready: bool
     reason: str | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all HTTP clients of a gateway share: its address, tokens and refusals."""
+"""Code shared by all HTTP clients of a gateway: addresses, tokens and refusals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ciphermote.base import json_text, number_text
 from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
 
 PROBLEM_TYPE = "urn:ciphermote:problem:"
-"""What the types of problems begin with; the name of the kind follows."""
+"""The prefix of problem types, which the name of the kind follows."""
 _LONGEST_SENTENCE = 600
 
 
 def refusal_of(response: httpx.Response) -> GatewayError:
-    """The refusal in a gateway's answer, or a sentence about whatever answered in its place."""
+    """Return the refusal in a gateway's answer, or an error about whatever answered in its place."""
     try:
         fields = json_text.parse_large(response.content)
         name = str(fields["type"]).removeprefix(PROBLEM_TYPE)
@@ -29,7 +29,7 @@ def refusal_of(response: httpx.Response) -> GatewayError:
 
 
 def checked_url(url: str) -> str:
-    """Without a slash at its end. ParameterError for what is no address of a gateway."""
+    """Return a gateway's address without a final slash. Raises ParameterError for anything else."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):

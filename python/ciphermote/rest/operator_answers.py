@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators ask of a gateway, and what it answers them. Times are seconds since 1970."""
+"""Operators' requests to a gateway, and its answers, as typed models. Times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Note = Annotated[str, Field(max_length=200)]
 
 
 class Quotas(Answer):
-    """The most that a tenant may have."""
+    """A tenant's quotas."""
 
     devices: int
     bytes: int
@@ -27,7 +27,7 @@ class Quotas(Answer):
 
 
 class QuotaChange(Model):
-    """New quotas; those left out stay as they are."""
+    """New quotas; those left out do not change."""
 
     devices: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     bytes: Annotated[int, Field(ge=1, le=2**53)] | None = None
@@ -43,7 +43,7 @@ class QuotaChange(Model):
 
 
 class Tenant(Answer):
-    """A tenant, its quotas, and how much of them it has used."""
+    """A tenant, its quotas, and its use of them."""
 
     name: str
     created: float
@@ -56,7 +56,7 @@ class TenantPage(Page[Tenant]):
 
 
 class NewTenant(Answer):
-    """A tenant, and the token of its first owner, which is shown this once."""
+    """A new tenant, and its first owner's token, which is shown only once."""
 
     tenant: Tenant
     token: Annotated[str, Field(repr=False)]
@@ -96,7 +96,8 @@ class DevicePage(Page[DeviceSummary]):
 
 class Deletion(Answer):
     """The removal of a tenant, a fleet or a device. It takes effect at once; rows are then removed in the
-    background. fleet, device: null for all of them. rows: removed so far; finished: null while it goes on."""
+    background. fleet, device: null for all of them. rows: number removed so far; finished: null while it
+    continues."""
 
     id: int
     tenant: str
@@ -108,15 +109,15 @@ class Deletion(Answer):
 
 
 class DeletionPage(Page[Deletion]):
-    """Deletions, the newest first."""
+    """Deletions, newest first."""
 
 
 # --- tokens -------------------------------------------------------------------------------------------------
 
 
 class TokenForm(Model):
-    """A token to make: an owner's of a tenant, or (tenant left out) an operator's. expires: when it ends;
-    left out: never."""
+    """A token to make: for an owner of a tenant, or (without tenant) for an operator. expires: when it ends;
+    never if left out."""
 
     tenant: Name | None = None
     note: Note = ""
@@ -124,7 +125,7 @@ class TokenForm(Model):
 
 
 class Renewal(Model):
-    """When a token is to end from now on; null: never."""
+    """The new end of a token; null for never."""
 
     expires: Time | None
 
@@ -149,7 +150,7 @@ class TokenPage(Page[Token]):
 
 
 class NewToken(Token):
-    """A new token with its secret, which is shown this once."""
+    """A new token with its secret, which is shown only once."""
 
     token: Annotated[str, Field(repr=False)]
 
@@ -158,8 +159,7 @@ class NewToken(Token):
 
 
 class Quarantined(Answer):
-    """A delivery that waits for the operator: its counter jumped ahead, or its bytes contradict stored
-    ones (mixed)."""
+    """A delivery in quarantine: its counter jumped ahead, or its bytes contradict stored ones (mixed)."""
 
     id: int
     tenant: str
@@ -173,7 +173,7 @@ class Quarantined(Answer):
 
 
 class QuarantinePage(Page[Quarantined]):
-    """Quarantined deliveries, the oldest first."""
+    """Quarantined deliveries, oldest first."""
 
 
 # --- the audit log ------------------------------------------------------------------------------------------
@@ -181,7 +181,8 @@ class QuarantinePage(Page[Quarantined]):
 
 class AuditEntry(Answer):
     """One change. actor: "local" or "token ID"; owner_of: the tenant whose owner acted, null for an operator;
-    address: where the request came from; details: what it was about; outcome: "done", or a refusal's name."""
+    address: where the request came from; details: the change's parameters; outcome: "done", or a refusal's
+    name."""
 
     id: int
     time: float
@@ -194,7 +195,7 @@ class AuditEntry(Answer):
 
 
 class AuditPage(Page[AuditEntry]):
-    """Entries of the audit log, the newest first."""
+    """Entries of the audit log, newest first."""
 
 
 __all__ = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What owners and operators ask of a gateway, as checked models. The gateway stores definitions and specs in
-the same form."""
+"""Requests of owners and operators, as validated models. The gateway stores definitions and specs in the same
+form."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ PATTERNS = {
     NAME_PATTERN: "take 1 to 40 lowercase letters, digits and hyphens, with no hyphen first or last",
     ID_PATTERN: "give 16 hexadecimal digits, in lowercase",
 }
-"""What refusals say of text that does not match."""
+"""The sentences of refusals for text that does not match."""
 
 
 def _digits(value: Any) -> Any:
-    """Text that stands for an integer, as names in JSON and parts of paths do: each has one spelling, so that
-    no two names are one number."""
+    """Check text that stands for an integer, in names of JSON and parts of paths: each integer has a single
+    spelling."""
     if not isinstance(value, str):
         return value
     if not (number_text.is_natural(value) and str(int(value)) == value):
@@ -51,7 +51,7 @@ def _digits(value: Any) -> Any:
 
 
 def _ascii(value: Any) -> Any:
-    """Text in a query that stands for a number."""
+    """Check text in a query that stands for a number."""
     if isinstance(value, str):
         try:
             number_text.real(value)
@@ -69,20 +69,20 @@ _TAG_KEY = r"^[0-9a-f]{96}$"
 
 
 Run = Annotated[list[StrictInt], Field(min_length=2, max_length=2)]
-"""The first position of a run, and how many there are."""
+"""The first position of a run, and its length."""
 
 
 class Model(BaseModel):
-    """Rejects unknown fields, and values of another type than the field's: true is no number."""
+    """Rejects unknown fields, and values of another type than the field's: true is not a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class FullFleet(Model):
-    """A fleet that sends full frames. Every ciphertext is of this set, scheme and scale or modulus.
+    """A fleet that sends full frames. Every ciphertext has this set, scheme and scale or modulus.
 
-    key_id: of the owner's key. own_keys: each device has a secret key of its own, and its ciphertexts are
-    brought under the owner's before anything is computed.
+    key_id: ID of the owner's key. own_keys: each device has its own secret key, and its ciphertexts are
+    converted to the owner's before anything is computed.
     """
 
     lane: Literal["full"] = "full"
@@ -145,10 +145,11 @@ DEFINITION: TypeAdapter[FullFleet | CompactFleet] = TypeAdapter(Definition)
 
 
 class Enrolment(Model):
-    """A device in an epoch: what checks its frames and signs what it is sent; nothing that decrypts.
+    """A device in an epoch, with the keys that authenticate its frames and the messages to it, which decrypt
+    nothing.
 
-    largest_value: no |value| that it sends is beyond it, for the device refuses such values; jobs are refused
-    whose results could outgrow the modulus by it. The compact lane takes a whole number.
+    largest_value: a bound on every |value|, which the device enforces; jobs are refused if their results
+    could exceed the modulus for such values. In the compact lane it is an integer.
     """
 
     epoch: Annotated[int, Field(ge=1, le=2**16 - 1)]
@@ -160,27 +161,24 @@ class Enrolment(Model):
 
 
 class AnswerForm(Model):
-    """How a device decrypts a result: as its cm_ckks_expected or cm_bfv_expected says. largest: CKKS's
-    largest |slot|."""
+    """The form in which a device decrypts a result, as in its cm_ckks_expected or cm_bfv_expected. largest:
+    CKKS's largest |slot|."""
 
     largest: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     log2_tiles: Annotated[int, Field(ge=0, le=4)] = 0
 
 
 class JobSpec(Model):
-    """What is computed.
+    """A computation.
 
-    kind: sum; mean: the sum, which the owner divides by how many there are; variance: the sum, and that of
-    the squares, which takes relinearization keys and full frames; weighted-sum: each device's windows times
-    its weight; linear: the scores of each window (full frames).
-    devices: these alone. weights: by device; a device without one is left out. bound: the largest |value| of
-    any window, for weights and models, if it is less than what the devices were enrolled for. model: a linear
-    one's JSON (LinearModel.to_json).
-    answer: each score is returned to the device whose window it is of, in this form, too.
-    per_device: at most so many windows of each device count, the lowest
-    numbers first: it bounds what one device may weigh.
-    leave_out_damaged: count the other windows if some are damaged in the gateway's store; otherwise the job
-    fails, and names them.
+    kind: sum; mean: the sum, which the owner divides by the number of windows; variance: the sum, and that of
+    the squares, which needs relinearization keys and full frames; weighted-sum: each device's windows times
+    its weight; linear: the scores of each window (full frames). devices: only these. weights: by device; a
+    device without one is left out. bound: the largest |value| of any window, for weights and models, if it is
+    less than the devices' enrolled bounds. model: a linear one's JSON (LinearModel.to_json). answer: also
+    return each score to the window's device, in this form. per_device: the most windows of each device that
+    count, lowest numbers first, which limits the weight of one device. leave_out_damaged: leave out windows
+    that are damaged in the gateway's store; otherwise the job fails, and names them.
     """
 
     kind: JobKind = "sum"
@@ -212,12 +210,12 @@ class JobSpec(Model):
 
     @property
     def wanted(self) -> Collection[int] | None:
-        """The devices whose windows count; None: all."""
+        """The devices whose windows count; None for all."""
         return self.devices if self.weights is None else self.weights
 
 
 def _weighing(spec: JobSpec) -> JobSpec:
-    """Asked of requests alone: what was kept before it was asked can still be read."""
+    """Check a rule for requests only, because older stored specs may break it."""
     if spec.weights is not None and not any(spec.weights.values()):
         raise ValueError("all weights are 0: give at least one device another")
     return spec
@@ -240,8 +238,9 @@ class JobRequest(Model):
 class StreamSpec(Model):
     """A computation for each interval: tumbling, or sliding if span is more than every.
 
-    every: from one interval's beginning to the next one's, in seconds; span: an interval's length. grace: so
-    long after an interval's end it is closed: what comes later is kept, and counts when the job is replayed.
+    every: seconds from the beginning of one interval to the next; span: the length of an interval in seconds.
+    grace: seconds from the end of an interval until it is closed; windows that arrive later are stored, and
+    count when the job is replayed.
     """
 
     job: JobSpec
@@ -276,8 +275,8 @@ class StreamRequest(Model):
 
 
 class TokenRequest(Model):
-    """scope device: for one device, or (device left out) an uplink that brings the frames of a whole fleet;
-    owner: for everything of a tenant. expires: when it ends; left out: never."""
+    """A token to make. scope device: for one device, or (without device) for an uplink that forwards the
+    frames of a whole fleet; owner: for everything of a tenant. expires: when it ends; never if left out."""
 
     scope: Literal["device", "owner"]
     fleet: Name | None = None

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 
 class Route(str):
-    """A path with {names} in the places of its parts, as FastAPI and OpenAPI have it."""
+    """A path with {names} as placeholders, in the form of FastAPI and OpenAPI."""
 
     __slots__ = ()
 
@@ -16,12 +16,12 @@ class Route(str):
         return Route(f"{self}/{rest}")
 
     def path(self, **parts: str | int) -> str:
-        """The path with these parts, whatever they hold. KeyError if one is missing."""
+        """Return the path with these parts, escaped. Raises KeyError if one is missing."""
         return self.format_map({name: quote(str(part), safe="") for name, part in parts.items()})
 
     def pattern(self, **parts: str) -> re.Pattern[str]:
-        """A regular expression for paths of this route, with a group for each part. parts: regular
-        expressions for some; the others are anything without a slash."""
+        """Return a regular expression for paths of this route, with a group for each part. parts: regular
+        expressions for some parts; the others match anything without a slash."""
         pieces = re.split(r"\{(\w+)\}", self)
         for at in range(1, len(pieces), 2):
             pieces[at] = f"(?P<{pieces[at]}>{parts.get(pieces[at], '[^/]+')})"
@@ -32,7 +32,7 @@ HEALTH = Route("/healthz")
 READINESS = Route("/readyz")
 METRICS = Route("/metrics")
 API = Route("/v1")
-"""What all other paths begin with."""
+"""The prefix of all other paths."""
 
 # --- devices ------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ FLEETS = API / "fleets"
 FLEET = FLEETS / "{fleet}"
 DELIVERIES = FLEET / "deliveries"
 RESULT = FLEET / "results/{counter}"
-"""What a device fetches."""
+"""The path of results for devices."""
 
 # --- owners -------------------------------------------------------------------------------------------------
 

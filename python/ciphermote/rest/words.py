@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words and names that requests, answers and paths of the API may hold."""
+"""Words and names in requests, answers and paths of the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 NAME = r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"
 """A regular expression for names of tenants, fleets and streams."""
 ID = r"[0-9a-f]{16}"
-"""A regular expression for what identifies a key or a token."""
+"""A regular expression for the id of a key or a token."""
 
 JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
 JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
@@ -21,5 +21,5 @@ KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
 
 
 def one_of(words: tuple[str, ...]) -> str:
-    """A regular expression for these words."""
+    """Return a regular expression for these words."""
     return "|".join(words)

@@ -14,7 +14,7 @@ from ciphermote.evaluate.linear_plans import plan_linear
 from ciphermote.formats.frames import adapt
 from ciphermote.formats.key_directory import GALOIS_FILE
 from ciphermote.formats.residues import expand_seed
-from ciphermote.owner import bfv, ckks
+from ciphermote.owner.decryption import Numbers
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import ParameterSet, by_name
 from numpy.typing import NDArray
@@ -47,9 +47,9 @@ def average(readings: list[list[float]]) -> float:
 
 def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:
     try:
-        integers = bfv.decrypt(sums, keys.secret(), 40961).slots()
+        integers = decrypt(sums, keys.secret(), places="slots")
     except FrameError as error:
         raise Error(f"{ciphermote.__version__}: {error}") from error
-    assert_type(integers, NDArray[np.int64])
+    assert_type(integers, Numbers)
     assert_type(expand_seed(keys.parameters, 1, bytes(64), 1), NDArray[np.uint32])
-    return assert_type(ckks.decrypt(scores, keys.secret()).slots(), NDArray[np.float64])
+    return decrypt(scores, keys.secret()).astype(np.float64)

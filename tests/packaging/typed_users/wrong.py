@@ -8,7 +8,6 @@ from ciphermote import _core
 from ciphermote.evaluate.engine import open_engine
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.frames import adapt
-from ciphermote.owner import ckks
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
 
@@ -25,4 +24,4 @@ def use(keys: KeyStore, model: LinearModel, frames: bytes) -> str:
     with open_engine(keys.parameters, galios_keys=frames) as engine:  # error: call-arg
         engine.linear(frames)  # error: call-arg
     _core.crc32c("frames")  # error: arg-type
-    return ckks.decrypt(frames, keys.secret()).slots()  # error: return-value
+    return ciphermote.decrypt(frames, keys.secret())  # error: return-value
