@@ -22,6 +22,8 @@ MACHINES = {
     "aarch64": "neon portable",
     "wasm32": "wasm portable",
 }
+SAMPLE = ("native", "aarch64", "wasm32")
+"""Those of `make test`: each back-end, and words of 32 and of 64 bits."""
 DIGEST = re.compile(r"digest (n\d+) (\w+) ([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -52,7 +54,9 @@ def digests_in(output: str) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    "machine", [*SAMPLE, *(pytest.param(m, marks=pytest.mark.slow) for m in MACHINES if m not in SAMPLE)]
+)
 def test_every_back_end_gives_the_pinned_residues(machine: str) -> None:
     output = output_of(machine)
     back_ends = re.search(r"back-ends: (.*)$", output, re.MULTILINE)

@@ -66,6 +66,17 @@ static inline void cmi_store64(uint8_t bytes[8], uint64_t word)
 #endif
 }
 
+/* A word in the machine's byte order, at an address that is a multiple of 4. */
+static inline uint32_t cmi_aligned_word(const void *at)
+{
+#ifdef __GNUC__
+    at = __builtin_assume_aligned(at, 4);
+#endif
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
 /*
  * The words of a number, the lower one first, and back. AVR has few registers: there, arithmetic on 64 bits
  * takes several times the code.

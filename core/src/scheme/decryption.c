@@ -37,7 +37,7 @@ static uint32_t first_words(const cmi_decryption_layout *parts)
 {
     uint32_t found = 0;
     for (unsigned i = 0; i < FIRST_WORDS; i++) {
-        found = (found << 5 | found >> 27) ^ cmi_load32(parts->sums + 4u * i);
+        found = (found << 5 | found >> 27) ^ cmi_aligned_word(parts->sums + 4u * i);
     }
     return found;
 }
