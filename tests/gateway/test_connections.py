@@ -267,6 +267,11 @@ def test_bad_chunks_end_the_connection(run: Any, framed: bytes) -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
         (b"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 400),
         (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (post(b"", b"Authorization: Bearer a", b"Authorization: Bearer b"), 400),
+        (post(b"", b"Content-Type: a/b", b"content-type: a/b"), 400),
+        (post(b"", b"Idempotency-Key: 12345678", b"Idempotency-Key: 87654321"), 400),
+        (b"GET /a#b HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"GET /a%2Fb HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         (b"GET \xff HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         (post(b"abc", b"Connection: upgrade", b"Upgrade: x"), 400),
         (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
@@ -310,6 +315,22 @@ def test_no_refusal_stands_in_the_place_of_an_earlier_answer(run: Any) -> None:
             _, header, said = await client.answer()
             assert (header["connection"], said) == ("close", b"POST / 2 2")
             assert await client.rest() == b""
+
+    run(main())
+
+
+def test_a_flood_of_requests_at_once_is_answered_as_far_as_it_is_taken(run: Any) -> None:
+    goes_on, slow = echo_that_waits()
+
+    async def main() -> None:
+        async with serving(slow) as (_, connect):
+            client = await connect()
+            await client.send(b"".join(post(b"%d" % number) for number in range(300)))
+            await asyncio.sleep(0.1)
+            goes_on.set()
+            answers = [await client.answer() for _ in range(5)]
+            assert [said for *_, said in answers] == [b"POST / 2 %d" % number for number in range(5)]
+            assert answers[-1][1]["connection"] == "close" and await client.rest() == b""
 
     run(main())
 

@@ -35,6 +35,8 @@ _LINGER_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _MOST_FIELDS = 128
 """The most fields in a head: each takes more memory than its bytes."""
+_SINGLE_FIELDS = (b"authorization", b"content-type", b"idempotency-key")
+"""Fields that would be ambiguous if a head had them twice."""
 _MOST_FRAMING = 8
 """The most framing bytes for each byte of a body: a chunk of one byte has six."""
 _MOST_WAITING = 4
@@ -181,8 +183,9 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if len(self._exchanges) > _MOST_WAITING:
-            # An answer would be taken for that of an earlier request.
-            self.abort()
+            # The requests so far are answered, the last of them with "Connection: close".
+            self._is_ending = True
+            self._exchanges[-1].keep_alive = False
             raise ConnectionAbortedError(f"more than {_MOST_WAITING} requests wait for their answers")
         self._is_in_head, self._overhead = True, 0
         self._url = b""
@@ -219,12 +222,17 @@ class HttpConnection(asyncio.Protocol):
         hosts = sum(name == b"host" for name, _ in self._headers)
         if hosts > 1 or (version == "1.1" and not hosts):
             self._reject(400, f"The request has {hosts} Host headers: HTTP/1.1 needs one.")
+        for single in _SINGLE_FIELDS:
+            if sum(name == single for name, _ in self._headers) > 1:
+                self._reject(400, f"The head has {single.decode()} more than once: send it once.")
         if self._is_chunked and version == "1.0":
             self._reject(400, "HTTP/1.0 has no Transfer-Encoding: send Content-Length.")
         if self._head_bytes + len(self._url) > MOST_HEAD_BYTES:
             self._refusal = _too_long()
             raise self._refusal
         url = httptools.parse_url(self._url)
+        if url.fragment is not None or b"%2f" in url.path.lower():
+            self._reject(400, "The path has a fragment or an encoded slash: no path here has either.")
         path = url.path.decode("ascii")
         scope = {
             "type": "http",
