@@ -43,7 +43,7 @@ module cm_client_drain #(
     output wire [63:0]            sums_made_o,
     output wire [63:0]            sums_o,          // the new sums, or zeros after the last prime
     // Pairs of the message.
-    output wire                   two_a_word_o,    // t has at most 16 bits: two values leave in a word.
+    output reg                    two_a_word_o,    // t has at most 16 bits: two values leave in a word.
     output wire                   reserve_o,
     output wire                   message_write_o,
     output wire [2*WIDTH-1:0]     message_o,
@@ -79,7 +79,8 @@ module cm_client_drain #(
         && reached(lanes_done_i, drains_done_o + 8'd1) && (!last || reached(read_o, drained_o + 8'd1))
         && (!ckks_i || prime_o != {LOG2_PRIMES{1'b0}} || drained_o == finished_i);
     wire             skips = ckks_i && prime_o != {LOG2_PRIMES{1'b0}};
-    assign           two_a_word_o = t_i <= {{(WIDTH - 17){1'b0}}, 17'h10000};
+    // A register, because t is set long before the multipliers are chosen by it.
+    always_ff @(posedge clk_i) two_a_word_o <= t_i <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     // Sums times a wide t come one after the other.
     wire             turns = last && !ckks_i && !two_a_word_o;
     wire             made = last && !ckks_i && !again[0]; // The pair is one of the message.

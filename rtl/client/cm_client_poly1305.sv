@@ -38,12 +38,12 @@ module cm_client_poly1305 #(
     reg  [COUNT-1:0] digit; // number of digits multiplied
     reg  [130:0]     h;
     reg  [SUM-1:0]   sum;
+    reg  [DIGIT-1:0] digit_of_r; // 0 unless multiplying; a register, because it drives many and r comes late
     wire [32:0]      added = {1'b0, h[31:0]} + {1'b0, word_i} + {32'd0, carry};
     wire [2:0]       top = h[130:128] + 3'd1 + {2'd0, added[32]}; // also adds the 2^128 of each block
 
     // sum 2^DIGIT + h times a digit or, without a shift, sum + 0; modulo 2^130 - 5 but not below.
     wire             shifts = state == MULTIPLY;
-    wire [DIGIT-1:0] digit_of_r = shifts ? r_i[DIGIT*(DIGITS-1-digit) +: DIGIT] : {DIGIT{1'b0}};
     wire [129:0]     below = shifts ? {sum[129-DIGIT:0], {DIGIT{1'b0}}} : sum[129:0];
     wire [2*DIGIT+1:0] above = shifts ? sum[SUM-1:130-DIGIT]
         : (state == TEST) ? {{(2 * DIGIT + 1){1'b0}}, 1'b1} : {{DIGIT{1'b0}}, sum[SUM-1:130]};
@@ -62,12 +62,17 @@ module cm_client_poly1305 #(
     endgenerate
     wire [SUM-1:0]   result = ones[DIGIT] + twos[DIGIT];
 
+    wire             last_word = absorb_i && words == 2'd3;
+    wire [COUNT-1:0] next_digit = shifts ? digit + 1'b1 : {COUNT{1'b0}};
+    wire             multiplies_next = shifts ? digit != LAST_DIGIT : state == BLOCK && last_word;
+
     assign ready_o = state == BLOCK;
     assign done_o = state == DONE;
     assign hash_o = sum[130] ? sum[127:0] : h[127:0]; // The sum is h plus 5.
 
     always_ff @(posedge clk_i) begin
         if (state != BLOCK && !done_o) sum <= result;
+        digit_of_r <= multiplies_next ? r_i[DIGIT*(DIGITS-1-next_digit) +: DIGIT] : {DIGIT{1'b0}};
         case (state)
             BLOCK: begin
                 digit <= {COUNT{1'b0}};
@@ -75,7 +80,7 @@ module cm_client_poly1305 #(
                     h[127:0] <= {added[31:0], h[127:32]};
                     carry <= added[32];
                     words <= words + 1'b1;
-                    if (words == 2'd3) begin
+                    if (last_word) begin
                         h[130:128] <= top;
                         carry <= 1'b0;
                         sum <= {SUM{1'b0}};
@@ -103,6 +108,7 @@ module cm_client_poly1305 #(
             carry <= 1'b0;
             sum <= {SUM{1'b0}};
             h <= 131'd0;
+            digit_of_r <= {DIGIT{1'b0}};
         end
     end
 endmodule

@@ -28,13 +28,23 @@ from client import INPUTS, SILICON, TOP, Outcome, Shape
 from tools import CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, ToolError
 
 SHAPE = Shape(DEEP=0, MULTIPLIER_WIDTH=SILICON)
+CONTROL = tuple(
+    f"cm_client_{name}"
+    for name in (
+        *("settings", "primes", "key_check", "commands", "counter", "arbiter", "sampling", "values"),
+        *("message_memory", "noise_memory", "item_counter", "pair_counter", "load_control", "lane_control"),
+        *("stream_control", "source", "multiply_add", "uniform_control", "output_queue", "writer", "drain"),
+        *("message_output", "faults"),
+    )
+)
+"""Rooms of the top, which are mapped as one block with it: paths cross their borders."""
 APART = (
     *("cm_butterfly", "cm_ntt_control", "cm_client_lanes", "cm_montgomery_multiply", "cm_chacha20"),
-    *(path.stem for path in CLIENT_SOURCES if path.stem not in (TOP, "cm_client_axi", "cm_keccak")),
+    *(path.stem for path in CLIENT_SOURCES if path.stem not in (TOP, "cm_client_axi", "cm_keccak", *CONTROL)),
     "cm_ram",
 )
-"""What keeps its borders: else nothing would say which block is large. Keccak belongs to cm_client_shake:
-most of what it loads is constant."""
+"""Modules that keep their borders, so that their areas are known. Keccak belongs to cm_client_shake: most of
+what it loads is constant."""
 
 
 def mapped() -> asic.Mapped:

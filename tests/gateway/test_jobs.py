@@ -145,6 +145,7 @@ def test_devices_that_fetch_no_more_do_not_hold_up_the_others(server: Server) ->
     shown, scores = run_job(owner, "leavers", spec, ends=before_return)
     assert (shown["state"], shown["error"]) == ("done", None)
     assert (shown["result"]["windows"], shown["result"]["unanswered"]) == (3, 2)
+    assert shown["result"]["seconds"] > 0
     for score in scores:
         np.testing.assert_allclose(keys.decrypt(score)[:2], MODEL.scores(values), atol=1e-2)
     accepted(stays.client.get(f"/v1/fleets/leavers/results/{counters[2]}"))

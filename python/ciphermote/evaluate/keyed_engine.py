@@ -142,9 +142,6 @@ class KeyedEngine(Engine):
 
 def check_addable(ciphertext: Ciphertext, first: Ciphertext) -> None:
     """Raises MismatchError or EngineError unless both have one scheme, key, content, scale and level."""
-    of = ciphertext.key_id, ciphertext.model_id, ciphertext.scale, ciphertext.primes
-    if of == (first.key_id, first.model_id, first.scale, first.primes):
-        return
     if ciphertext.key_id != first.key_id:
         raise MismatchError(
             f"The ciphertext is of {_key_name(ciphertext)}, the first of {_key_name(first)}: add up what is "

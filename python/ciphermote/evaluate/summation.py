@@ -42,6 +42,7 @@ class Summands:
         self._read, self._names, self._bound = read, names, bound
         self._known = KnownSum(distinct=distinct)
         self._first: Ciphertext | None = None
+        self._form: object = None
         self._limit = 0.0
 
     def next(self, data: Bytes | Ciphertext) -> Ciphertext:
@@ -51,9 +52,10 @@ class Summands:
         try:
             found = self._read(data)
             first = self._first
+            form = found.key_id, found.model_id, found.scale, found.primes
             if first is None:
-                self._first, self._limit = found, found.bound
-            else:
+                self._first, self._form, self._limit = found, form, found.bound
+            elif form != self._form:
                 check_addable(found, first)
         except Error:
             with about(self._names[place] if self._names else summand_name(place)):

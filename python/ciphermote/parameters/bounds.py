@@ -405,7 +405,8 @@ class KnownSum:
     def add(self, term: Known) -> None:
         self.count += 1
         self._only = term if self.count == 1 else None
-        self.largest = sum_of((self.largest, term.largest))
+        if self.largest is not None:
+            self.largest = None if term.largest is None else self.largest + term.largest
         self._slots_independent &= term.slots_independent
         if term.error is None:
             self._is_known = False

@@ -172,13 +172,15 @@ class SpecView(Answer):
 
 
 class ResultView(Answer):
-    """A job's result. parts: number of its ciphertexts. unanswered: windows whose devices cannot fetch an
-    answer; damaged: windows left out because they are damaged in the gateway's store."""
+    """A job's result. parts: number of its ciphertexts. seconds: duration of its computation. unanswered:
+    windows whose devices cannot fetch an answer; damaged: windows left out because they are damaged in the
+    gateway's store."""
 
     kind: JobKind
     windows: int
     devices: int
     parts: int
+    seconds: float | None = None
     unanswered: int | None = None
     damaged: int | None = None
 
