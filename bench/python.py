@@ -29,7 +29,7 @@ from bench.rows import Row, timed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = "n8192_q26x7_p27"
-TURNS, SUMMED = 200, 16
+TURNS, SUMMED = 1000, 16
 """Turns of each row; ciphertexts in a sum."""
 
 Call = Callable[[], object]

@@ -80,7 +80,7 @@ module cm_client_drain #(
         && (!ckks_i || prime_o != {LOG2_PRIMES{1'b0}} || drained_o == finished_i);
     wire             skips = ckks_i && prime_o != {LOG2_PRIMES{1'b0}};
     // A register, because t is set long before the multipliers are chosen by it.
-    always_ff @(posedge clk_i) two_a_word_o <= t_i <= {{(WIDTH - 17){1'b0}}, 17'h10000};
+    always_ff @(posedge clk_i) two_a_word_o <= !rst_i && t_i <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     // Sums times a wide t come one after the other.
     wire             turns = last && !ckks_i && !two_a_word_o;
     wire             made = last && !ckks_i && !again[0]; // The pair is one of the message.
