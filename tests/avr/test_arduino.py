@@ -254,5 +254,5 @@ def test_what_a_mega_sends_decrypts_to_the_values(megas: list[Machine], tmp_path
     seal = SealDecryptor(secret, MEGA_PLAIN_MODULUS, tmp_path)
     slots = seal.slots(sb.write_ciphertext(bfv.seal_ciphertext()))
     assert np.array_equal(slots, np.arange(MEGA_PARAMETERS.n) ^ 0x0A55)
-    found = decrypt(sb.write_ciphertext(ckks.seal_ciphertext()), secret, bare=True).slots()
+    found = decrypt(sb.write_ciphertext(ckks.seal_ciphertext()), secret, bare=True)
     np.testing.assert_allclose(found, mega_reals(0x0A55), atol=0.01)
