@@ -10,7 +10,7 @@ from verilated import core_tests, demo
 
 
 def passed(program, lost):
-    """Run the C tests with one incomplete packet after every `gap` whole ones (0: all are whole)."""
+    """Run the C tests with one incomplete packet after every `lost` whole ones (0: all are whole)."""
     done = subprocess.run([program, str(lost)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-2000:]
     assert " 0 failed" in done.stdout.splitlines()[-2]

@@ -80,7 +80,7 @@ def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
 
 
 def array(values: ArrayLike, kind: type[Error] = ParameterError) -> NDArray[Any]:
-    """Convert an argument of any type and shape to an array. Raises `error` for rows of unequal lengths and
+    """Convert an argument of any type and shape to an array. Raises `kind` for rows of unequal lengths and
     for masked or missing values: numpy would take the placeholder beneath a mask for a measurement.
     """
     _refuse_masked(values, kind, ())

@@ -19,7 +19,7 @@ def to_bytes(windows: Iterable[tuple[int, int, int]]) -> bytes:
 
 
 def from_bytes(content: bytes, skip: int = 0, most: int | None = None) -> list[list[int]]:
-    """Read [device, epoch, number] of each window after the first `after`. most: the most to return; None for
+    """Read [device, epoch, number] of each window after the first `skip`. most: the most to return; None for
     all."""
     if not content.startswith(_MAGIC):
         found: list[list[int]] = json.loads(content)

@@ -104,7 +104,7 @@ def write_values(
 
 @cache
 def _places(rows: int, columns: int) -> str:
-    """Return placeholders for `count` rows of a statement."""
+    """Return placeholders for `rows` rows of `columns` values each."""
     return ", ".join([f"({', '.join('?' * columns)})"] * rows)
 
 

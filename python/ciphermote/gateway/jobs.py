@@ -356,7 +356,7 @@ class Jobs:
 
     def contributors(self, fleet: int, job: int, skip: int = 0) -> list[list[int]]:
         """Return a page of [device, epoch, window] of the windows in the result, in order, after the first
-        `after`."""
+        `skip`."""
         content = self._objects.get(self._result(fleet, job)["contributors"])
         return contributors.from_bytes(content, skip, MOST_ROWS)
 
