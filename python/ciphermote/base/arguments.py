@@ -75,7 +75,7 @@ def stream(values: Any, name: str, wanted: str) -> Iterable[Any]:
 
 
 def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
-    """Return the items of an iterable that is not text as a list. Raises ParameterError."""
+    """Return the items of an iterable that is not text as a tuple. Raises ParameterError."""
     return tuple(stream(values, name, wanted))
 
 
