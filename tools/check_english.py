@@ -5,7 +5,8 @@
 Editors and search results show a docstring without its name, so its first sentence stands by itself. The
 openings of docstrings and comments in Python, C, C++, assembly and SystemVerilog are checked. In Python's
 docstrings of modules, classes and functions, more openings are refused, such as "What it sends.", and so are
-sentences without a verb about errors, such as "FrameError if it is damaged.".
+sentences without a verb about errors, such as "FrameError if it is damaged.". In the package's functions,
+"name: ..." describes a parameter, which has to exist.
 
 tools/check_english.py [FILE ...]      (default: all files that git knows)
 """
@@ -38,6 +39,11 @@ _ERROR = re.compile(
 )
 
 
+_DESCRIBED = re.compile(r"(?:^|[.;] )([a-z_][a-z0-9_]*(?:, [a-z_][a-z0-9_]*)*): (?=\S)")
+"""Parameters that a docstring describes, such as in "first, count: the run."."""
+_PACKAGE = ROOT / "python" / "ciphermote"
+
+
 def faults(path: Path) -> Iterator[str]:
     """Yield a sentence for each fragment."""
     mark = "#" if path.suffix == ".py" else "//"
@@ -48,7 +54,9 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{path}:{number}: a fragment: begin with what it is, as a sentence that stands by itself."
         before = line
     if path.suffix == ".py":
-        yield from (f"{path}:{number}: {fault}" for number, fault in _docstring_faults(ast.parse(text)))
+        module = ast.parse(text)
+        found = [*_docstring_faults(module), *(_name_faults(module) if _PACKAGE in path.parents else ())]
+        yield from (f"{path}:{number}: {fault}" for number, fault in found)
 
 
 def _docstring_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
@@ -66,6 +74,17 @@ def _docstring_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
                 line,
                 "a fragment about an error: write when it is raised, such as 'Raises FrameError if ...'.",
             )
+
+
+def _name_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            text = " ".join((ast.get_docstring(node) or "").split())
+            described = {name for found in _DESCRIBED.finditer(text) for name in found[1].split(", ")}
+            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            every += [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
+            for name in sorted(described - {each.arg for each in every}):
+                yield node.body[0].lineno, f"{name} is described, and {node.name} has no such parameter."
 
 
 def main() -> int:

@@ -78,6 +78,10 @@ check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format fixes it)" "$ruff" format --check --quiet \
     --output-format=concise .
 check "mypy: the types of the Python package" .venv/bin/mypy --no-error-summary
+for tests in python gateway avr; do # each by itself, for each has a conftest
+    check "mypy: attributes and arguments in tests/$tests" .venv/bin/mypy --no-error-summary \
+        --config-file tests/mypy.ini "tests/$tests"
+done
 for generator in tools/generate_*.py; do
     check "$generator: the committed files are up to date" .venv/bin/python "$generator" --check
 done

@@ -244,6 +244,11 @@ AFTER_GATING = "# latches.share()"
 # --- synthesis --------------------------------------------------------------------------------------------
 
 
+def _selected(module: str) -> str:
+    """Select a module in all its parameters, and none whose name only begins alike."""
+    return rf"{module} $paramod\{module}\* $paramod$*\{module}"
+
+
 def _commands(
     mapped: Mapped,
     sources: Sequence[Path],
@@ -259,7 +264,7 @@ def _commands(
     timing = round(mapped.clock_ns * 1000 * recipe.share)
     abc = f"abc {library} -constr {directory}/constraints -D {timing} -script"
     latched = ["delete", f"read_json {directory}/latched.json", f"techmap -map {directory}/latches.v"]
-    keep = [f"setattr -mod -set keep_hierarchy 1 *{name}*" for name in apart]
+    keep = [f"setattr -mod -set keep_hierarchy 1 {_selected(name)}" for name in apart]
     blocks = f"memory_libmap -lib {directory}/blocks.txt -logic-cost-ram {target.bit_area} -logic-cost-rom 5"
     return [
         f"read_verilog -sv -defer {' '.join(includes)} {' '.join(map(str, sources))}",
@@ -281,8 +286,8 @@ def _commands(
         *([f"write_json {directory}/gated.json", AFTER_GATING, *latched] if target.latch else []),
         "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ 01 -mince 0",
         f"dfflibmap {library}",
-        *(f"{abc} {recipe.abc.replace(CHOICES, '')} *{name}*" for name in recipe.plain),
-        *(f"{abc} {COMPACT} *{name}*" for name in recipe.compact),
+        *(f"{abc} {recipe.abc.replace(CHOICES, '')} {_selected(name)}" for name in recipe.plain),
+        *(f"{abc} {COMPACT} {_selected(name)}" for name in recipe.compact),
         f"{abc} {recipe.abc}",
         "opt_clean -purge",
         f"hilomap -singleton -hicell {' '.join(target.high)} -locell {' '.join(target.low)}",

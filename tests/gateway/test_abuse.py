@@ -182,7 +182,8 @@ def test_odd_bodies_are_refused(server: Server, fleet: str, device: Device) -> N
         refused(client.post(path, content=gzip.compress(data)), 400, "malformed")
         refused(client.post(path, json={"frames": data.hex()}), 415, "wrong-type")
         refused(client.post("/v1/fleets/meters/deliveries", content=data), 403, "other-fleet")
-        refused(client.post(f"{path}?measured=nan", content=data), 422, "invalid")
+        for query in ("measured=nan", "measured=1&measured=2", "mesured=1"):
+            refused(client.post(f"{path}?{query}", content=data), 422, "invalid")
         for at in (2, 3, 12, 20, 44, 48, 56, 100, len(frames[0]) - 1, len(data) - 6):
             altered = bytearray(data)
             altered[at] ^= 1

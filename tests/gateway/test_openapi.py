@@ -156,3 +156,20 @@ def test_a_largest_value_need_not_be_whole(server: Server, largest: float) -> No
     accepted(owner.put(f"/v1/fleets/{name}/devices/1", json=body))
     (found,) = accepted(owner.get(f"/v1/fleets/{name}/devices")).json()["items"]
     assert found["largest_value"] == largest and found["has_rekey_key"] is False
+
+
+def test_a_query_is_taken_as_described_or_refused(server: Server) -> None:
+    owner = server.owner()
+    define_full(owner, "known", full_owner())
+    fill = {"fleet": "known", "job": "1", "number": "1", "counter": "1", "identifier": "0" * 16}
+    asked = 0
+    for template, operations in description(operators).openapi()["paths"].items():
+        if "get" not in operations or template.startswith("/v1/operator") or template == "/metrics":
+            continue
+        path = re.sub(r"\{(\w+)\}", lambda found: fill.get(found[1], "x"), template)
+        for query in ("aftr=1", "after=&after=", "device=1&device=1&after=&after="):
+            answer = owner.get(f"{path}?{query}")
+            assert answer.status_code == 422, (path, query, answer.text)
+            assert answer.json()["detail"].startswith("The query has "), answer.text
+            asked += 1
+    assert asked > 40

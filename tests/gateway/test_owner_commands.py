@@ -122,11 +122,11 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
 
     options = ("--count", 2, "--json", "--csv", tmp_path / "all.csv")
     rows = json.loads(run("decrypt", keys, tmp_path / "results", *options))
-    first = np.array([[7, -7], [14, 0.5], [8, -8], [16, 0.5], [9, -9], [18, 0.5]])
+    sent = np.array([[7, -7], [14, 0.5], [8, -8], [16, 0.5], [9, -9], [18, 0.5]])
     expected = {
-        "sum": first.sum(axis=0),
+        "sum": sent.sum(axis=0),
         "mean": [8.5, -8.5],
-        "variance": first.var(axis=0),
+        "variance": sent.var(axis=0),
         "weighted-sum": [3.5 - 18, -3.5 + 18],
         "linear": MODEL.scores([7, -7]),
     }

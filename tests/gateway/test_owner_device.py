@@ -286,5 +286,5 @@ def test_a_directory_is_of_one_process_one_device_and_one_epoch(
 
 
 def test_the_help_names_what_tells_how_it_goes() -> None:
-    shown = pydoc.render_doc(FleetDevice, renderer=pydoc.plaintext)
+    shown = pydoc.render_doc(FleetDevice, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
     assert all(f"{name}: " in shown for name in ("waiting", "refused", "last_error", "tries"))

@@ -113,7 +113,7 @@ def built_device(folder: Path, keys: Provision, model: str) -> ProcessDevice:
 @pytest.fixture(scope="module")
 def given(network: Network, integers: IntegerNetwork) -> Given:
     """(scheme, count) to so many vectors, as a device takes them."""
-    plain = {"bfv": integers, "ckks": network}
+    plain: dict[str, Network | IntegerNetwork] = {"bfv": integers, "ckks": network}
     return lambda scheme, count: plain[scheme].inputs(inputs_of(count))
 
 

@@ -29,6 +29,7 @@ from ciphermote.parameters import by_name
 from ciphermote.parameters.native import core_params
 from seal_owner import SealOwner
 from sensor import CHACHA20, SHAKE256, Sensor, split
+from typer.core import TyperOption
 from typer.testing import CliRunner
 
 PARMS = by_name("n4096_q26x3_p27")
@@ -680,7 +681,7 @@ def test_json_is_a_flag_and_means_one_thing() -> None:
     for path, command in tables_of(typer.main.get_command(app)):
         for option in command.params:
             if "--json" in option.opts:
-                assert option.is_flag, path
+                assert isinstance(option, TyperOption) and option.is_flag, path
                 texts.add(option.help)
         if path.endswith((" list", " inspect", " decrypt", " params", " watch")):
             assert any("--json" in option.opts for option in command.params), f"{path} prints no JSON"

@@ -363,5 +363,5 @@ def test_the_hosted_sum_is_that_of_its_definition(compact: CompactSet, isa: str)
         (seed, positions, payload, 2**32 - 1),
     ):
         with pytest.raises(EngineError):
-            total.add(*bad, 1)
+            total.add(*bad, 1)  # type: ignore[call-arg]
     assert np.array_equal(total.residues(), expected % primes), "the sum stays as it was"

@@ -320,7 +320,9 @@ class SimulatedDevice:
         assert built.returncode == 0, built.stderr
         self.folder = folder
 
-    def decrypted(self, owner: SealOwner, frames: bytes, kind: tuple[int, int, int, int, int], dtype: type):
+    def decrypted(
+        self, owner: BfvOwner | CkksOwner, frames: bytes, kind: tuple[int, int, int, int, int], dtype: type
+    ):
         """kind: plain modulus or 0, encoding or slots, number, sums or precision, log2_tiles."""
         modulus, *rest = kind
         head = struct.pack("<IQ", owner.parms.id, KEY_ID)

@@ -148,7 +148,7 @@ def test_inner_sums_of_any_count() -> None:
     for count in (1, 2, 3, 27):
         truth = sum(np.roll(X, -i) for i in range(count))
         assert close(evaluator().inner_sum(real(X), count), truth, 1e-2)
-        rows = sum(np.roll(K.reshape(2, -1), -i, 1) for i in range(count)).ravel()
+        rows = np.sum([np.roll(K.reshape(2, -1), -i, 1) for i in range(count)], axis=0).ravel()
         assert exact(evaluator(T).inner_sum(whole(K), count), rows)
 
 

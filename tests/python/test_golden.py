@@ -389,7 +389,7 @@ def test_hashes_that_the_model_uses_give_the_known_answers(name: str) -> None:
 PINNED = [
     pytest.param(vector, index, id=vector.title)
     for vectors in (generate_vectors.ckks_vectors(), generate_vectors.bfv_vectors())
-    for index, vector in enumerate(vectors)
+    for index, vector in enumerate[generate_vectors.CkksVector | generate_vectors.BfvVector](vectors)
 ]
 
 

@@ -183,7 +183,7 @@ def attach(
 
     keys: a directory of keys, or a compact keys file, which needs positions, the runs (first, number) that a
     window holds. log2_scale: CKKS's scale; None for the one that suits the readings that the keys declare.
-    plain_modulus: BFV's t. own_keys: each device gets its own secret key. moved: the fleet was attached
+    scheme: CKKS or BFV(t). own_keys: each device gets its own secret key. moved: the fleet was attached
     before, and its gateway has a new address. A repeated call with the same arguments sends keys made since
     the last one. Nothing secret is sent. Raises ParameterError, KeyFileError or GatewayError.
     """

@@ -27,7 +27,7 @@ import ciphermote
 from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
-from ciphermote.gateway.bodies import Bodies, StrictRoute, log_caller
+from ciphermote.gateway.bodies import Bodies, StrictRoute, check_query, log_caller
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
@@ -178,7 +178,7 @@ Record = Annotated[_Recorder, Depends(_recorder)]
 
 # --- devices ------------------------------------------------------------------------------------------------
 
-devices = APIRouter(tags=["devices"], responses=PROBLEMS)
+devices = APIRouter(tags=["devices"], responses=PROBLEMS, route_class=StrictRoute)
 
 
 def _body(description: str) -> dict[str, Any]:
@@ -243,7 +243,9 @@ async def _take_delivery(gateway: Gateway, fleet: str, scope: Scope, receive: Re
 def _measured(scope: Scope) -> float | None:
     if not scope["query_string"]:
         return None
-    text = QueryParams(scope["query_string"]).get("measured")
+    query = QueryParams(scope["query_string"])
+    check_query(query, ("measured",))
+    text = query.get("measured")
     try:
         seconds = None if text is None else number_text.real(text)
     except ValueError:
@@ -432,9 +434,9 @@ def set_device_state(
     number: _Number,
     action: Annotated[str, Path(pattern=f"^({one_of(DEVICE_ACTIONS)})$")],
 ) -> None:
-    """Change a device's state. quarantine: refuse the device and leave its windows out of new jobs until it
-    is activated, also if it is revoked. revoke: refuse the device permanently and revoke its tokens; windows
-    that it has sent still count."""
+    """Change a device's state. `quarantine` refuses the device and leaves its windows out of new jobs until
+    `activate` ends that, also if it is revoked. `revoke` refuses it permanently and revokes its tokens;
+    windows that it has sent still count."""
     states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
     with record(f"device {action}", fleet=fleet.name, device=number):
         gateway.registry.set_state(fleet, number, states[action])
@@ -473,8 +475,8 @@ def list_windows(
 
 @owners.get(routes.STREAMS)
 def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> StreamList:
-    """List a page of the fleet's streams, with names after `after` and summaries of their specs. stalled: why
-    a stream makes no jobs at present: its tenant's quota is used up."""
+    """List a page of the fleet's streams, with names after `after` and summaries of their specs. `stalled`
+    says why a stream makes no jobs at present, such as a tenant's quota that is used up."""
     return StreamList.of(gateway.jobs.streams(fleet, after), "name")
 
 
@@ -534,8 +536,8 @@ def change_job(
     job: _Id,
     action: Annotated[str, Path(pattern=f"^({one_of(JOB_ACTIONS)})$")],
 ) -> Created:
-    """Change a job. cancel: stop it; retry: run a failed or cancelled job again; replay: compute it anew with
-    the windows received since."""
+    """Change a job. `cancel` stops it, `retry` runs a failed or cancelled job again, and `replay` computes it
+    anew with the windows received since."""
     return Created(id=gateway.jobs.change(fleet, job, action))
 
 
@@ -631,7 +633,7 @@ def revoke_token(
 
 # --- everybody ----------------------------------------------------------------------------------------------
 
-health = APIRouter(tags=["health"])
+health = APIRouter(tags=["health"], route_class=StrictRoute)
 
 
 @health.get(routes.HEALTH)

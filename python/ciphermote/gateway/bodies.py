@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on JSON bodies: their size, the time that they may take to arrive, and their form."""
+"""Limits on queries and on JSON bodies: their form, and a body's size and the time that it may take to arrive."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -83,16 +85,36 @@ def _bounded(receive: Receive) -> Receive:
     return bounded
 
 
+def check_query(query: QueryParams, names: Collection[str]) -> None:
+    """Raises Refusal for a parameter that is not among these, or is there twice."""
+    found = Counter(name for name, _ in query.multi_items())
+    for name, count in found.items():
+        if name not in names:
+            takes = f"the parameters here are {', '.join(sorted(names))}" if names else "none is taken here"
+            raise Refusal(422, "invalid", f"The query has {name[:40]!r}: {takes}.")
+        if count > 1:
+            raise Refusal(422, "invalid", f"The query has {name} {count} times: give it once.")
+
+
 class StrictRoute(APIRoute):
-    """A route whose JSON is unambiguous: no repeated name, no NaN, and no depth that overflows a stack."""
+    """A route whose input is unambiguous: no unknown or repeated parameter in the query and, in JSON, no
+    repeated name, no NaN, and no depth that overflows a stack."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        names = _query_names(self.dependant)
 
         async def strict(request: Request) -> Response:
+            check_query(request.query_params, names)
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return strict
+
+
+def _query_names(dependant: Dependant) -> set[str]:
+    """Return the parameters that a route and its dependencies take from the query."""
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(_query_names, dependant.dependencies))
 
 
 class _StrictRequest(Request):

@@ -35,7 +35,7 @@ _LINGER_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _MOST_FIELDS = 128
 """The most fields in a head: each takes more memory than its bytes."""
-_SINGLE_FIELDS = (b"authorization", b"content-type", b"idempotency-key")
+_SINGLE_FIELDS = frozenset((b"authorization", b"content-type", b"host", b"idempotency-key"))
 """Fields that would be ambiguous if a head had them twice."""
 _MOST_FRAMING = 8
 """The most framing bytes for each byte of a body: a chunk of one byte has six."""
@@ -190,6 +190,8 @@ class HttpConnection(asyncio.Protocol):
         self._is_in_head, self._overhead = True, 0
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
+        self._seen: set[bytes] = set()
+        """Those of the single fields that the head has had."""
         self._head_bytes = 0
         self._expects_continue = self._is_chunked = False
         self._end_within(_HEAD_SECONDS)
@@ -210,6 +212,10 @@ class HttpConnection(asyncio.Protocol):
             if self._is_chunked or value.strip().lower() != b"chunked":
                 self._reject(400, "Transfer-Encoding is not chunked: that is the only one taken here.")
             self._is_chunked = True
+        elif name in _SINGLE_FIELDS:
+            if name in self._seen:
+                self._reject(400, f"The head has {name.decode()} more than once: send it once.")
+            self._seen.add(name)
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
@@ -219,12 +225,8 @@ class HttpConnection(asyncio.Protocol):
             self._reject(505, f"The request is of HTTP {version}: HTTP/1.1 is taken here.")
         if self._parser.should_upgrade():
             self._reject(400, "The request asks for another protocol: HTTP/1.1 alone is spoken here.")
-        hosts = sum(name == b"host" for name, _ in self._headers)
-        if hosts > 1 or (version == "1.1" and not hosts):
-            self._reject(400, f"The request has {hosts} Host headers: HTTP/1.1 needs one.")
-        for single in _SINGLE_FIELDS:
-            if sum(name == single for name, _ in self._headers) > 1:
-                self._reject(400, f"The head has {single.decode()} more than once: send it once.")
+        if version == "1.1" and b"host" not in self._seen:
+            self._reject(400, "The head has no host: HTTP/1.1 needs one.")
         if self._is_chunked and version == "1.0":
             self._reject(400, "HTTP/1.0 has no Transfer-Encoding: send Content-Length.")
         if self._head_bytes + len(self._url) > MOST_HEAD_BYTES:

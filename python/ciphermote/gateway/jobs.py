@@ -164,8 +164,7 @@ class Jobs:
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
     def streams(self, fleet: Fleet, after: str = "") -> list[dict[str, Any]]:
-        """Return a page of streams, each with a summary of its spec; stalled: why it makes no jobs at
-        present, or None."""
+        """Return a page of streams, as rows of StreamView, each with a summary of its spec."""
         database = self._database.connection
         rows = page(
             database.execute(

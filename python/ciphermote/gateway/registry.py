@@ -164,8 +164,7 @@ class Registry:
         return [{**dict(row), "definition": json.loads(row["definition"])} for row in page(rows)]
 
     def retention(self, fleet: Fleet) -> dict[str, Any]:
-        """Return a fleet's retention. retain_days: days that windows and results are stored; None for
-        indefinitely. deleted_to: windows measured up to then may be deleted, later ones not."""
+        """Return a fleet's retention, as Retention's fields."""
         row = self._database.connection.execute(
             "SELECT CAST(retain_days AS INTEGER) AS retain_days, deleted_to FROM fleets WHERE id = ?",
             (fleet.id,),
@@ -323,9 +322,9 @@ class Registry:
                 )
 
     def set_state(self, fleet: Fleet, number: int, state: str) -> None:
-        """Change a device's state. quarantined: refuse the device in every epoch, and leave its windows out
-        of new jobs, also if it is revoked; active: undo that; revoked: refuse it permanently, while windows
-        that it has sent still count."""
+        """Change a device's state to "quarantined", which refuses it in every epoch and leaves its windows
+        out of new jobs, also if it is revoked; to "active", which undoes that; or to "revoked", which refuses
+        it permanently, while windows that it has sent still count."""
         with self._database.writing() as database:
             row = database.execute(
                 "SELECT id, state, excluded FROM devices "
@@ -351,7 +350,7 @@ class Registry:
             self._database.once_stored(partial(self._intake.forget, fleet.id, number))
 
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
-        """Return a page of devices. excluded: whether a device's windows are left out of new jobs."""
+        """Return a page of devices, as rows of DeviceView."""
         rows = self._database.connection.execute(
             "SELECT number, epoch, key_id, largest_value, iif(deleted IS NULL, state, 'deleted') AS state, "
             "newest, last_seen, created, rekey IS NOT NULL AS has_rekey_key, windows, excluded "
