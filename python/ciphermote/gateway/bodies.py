@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on queries and on JSON bodies: their form, and a body's size and the time that it may take to arrive."""
+"""Limits on queries and JSON bodies: their form, and the size and time of a body."""
 
 from __future__ import annotations
 
