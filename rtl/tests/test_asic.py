@@ -531,6 +531,28 @@ def test_kge_is_the_sum_of_its_modules():
     assert report.kge > 1
 
 
+def test_a_module_whose_name_only_begins_as_one_apart_is_mapped_with_the_top(tmp_path):
+    source = tmp_path / "whole.sv"
+    module = """
+        module {name} #(parameter W = 2) (input clk_i, input [W-1:0] a_i, output logic [W-1:0] b_o);
+          always_ff @(posedge clk_i) b_o <= ~a_i;
+        endmodule"""
+    names = ("cm_half", "cm_halfs", "cm_half_top")
+    source.write_text("".join(module.format(name=name) for name in names) + """
+        module cm_whole (input clk_i, input [4:0] a_i, output [16:0] b_o);
+          cm_half u_plain (.clk_i, .a_i(a_i[1:0]), .b_o(b_o[1:0]));
+          cm_half #(.W(3)) u_half (.clk_i, .a_i(a_i[2:0]), .b_o(b_o[4:2]));
+          cm_halfs #(.W(4)) u_halfs (.clk_i, .a_i(a_i[3:0]), .b_o(b_o[8:5]));
+          cm_half_top #(.W(3)) u_top (.clk_i, .a_i(a_i[2:0]), .b_o(b_o[11:9]));
+          cm_half #(.W(5)) u_wide (.clk_i, .a_i, .b_o(b_o[16:12]));
+        endmodule""")  # fmt: skip
+    report = asic.measure("cm_whole", [source], {}, target=toy(), apart=("cm_half",))
+    assert {name: part["instances"] for name, part in report.by_module.items()} == {
+        "cm_whole": 1,
+        "cm_half": 3,
+    }
+
+
 def test_the_page_has_the_figures_of_the_bench():
     rows = json.loads((ROOT / "bench/results/rtl-asic.json").read_text(encoding="utf-8"))["rows"]
     transform = {
