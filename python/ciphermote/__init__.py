@@ -39,8 +39,9 @@ ParameterSet    ring degree, primes and scale (ciphermote.parameters has the bui
 Error           base class of all errors: ParameterError, ValueRangeError, FrameError, MismatchError,
                 ReplayError, KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
 
-The modules have the rest. Importing the package loads nothing: each name and module is loaded when it is
-first used, so that ``ciphermote.parameters`` works without the compiled extension and without SEAL.
+The rest is in modules that are imported by themselves, such as ``ciphermote.parameters.adviser``. Importing
+the package loads nothing: each name above, and ``ciphermote.parameters``, is loaded when it is first used.
+The latter works without the compiled extension and without SEAL.
 """
 
 from importlib import import_module

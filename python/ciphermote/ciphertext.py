@@ -28,7 +28,7 @@ from ciphermote.parameters.bounds import UNKNOWN, Knowledge, Known, check_room, 
 from ciphermote.parameters.native import context_of, core_params
 from ciphermote.parameters.noise import Key
 from ciphermote.parameters.schemes import checked_scheme
-from ciphermote.parameters.uncertainty import Uncertainty
+from ciphermote.parameters.uncertainty import FLOAT_ROUNDING, Uncertainty
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
 ANY_SIZE, RELINEARIZED = (2, 3), (2,)
@@ -394,7 +394,7 @@ class Ciphertext:
         else:
             known = self.known.plus_slots(largest_of(other))
             rounding = Uncertainty.encoding(self.parameters, self.scale)
-        known = known.plus_noise(rounding)
+        known = known.plus_noise(rounding.biased(FLOAT_ROUNDING * largest_of(other)))
         self._check("The sum", known, self.primes, self.scale)
         return self._made(native.add_plain(self._native, plain), known)
 
@@ -441,7 +441,8 @@ class Ciphertext:
         known = self.known.times_slots(largest_of(numbers))
         if self.largest is None or known.error is None:
             return known
-        return known.plus_noise(Uncertainty.of_weights(self.parameters, scale, self.largest))
+        rounding = Uncertainty.of_weights(self.parameters, scale, self.largest)
+        return known.plus_noise(rounding.biased(FLOAT_ROUNDING * self.largest * largest_of(numbers)))
 
     def __rmul__(self, other: ArrayLike) -> Ciphertext:
         return self * other

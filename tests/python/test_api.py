@@ -153,7 +153,8 @@ def test_complex_numbers_come_back(owner: Owner) -> None:
 def test_integers_come_back_exactly(owner: Owner, kind: str, places: Any) -> None:
     frames = encrypt(INTEGERS, key_of(owner, kind), scheme=BFV(T), places=places)
     assert owner.decrypt(frames, places=places, signed=True)[:5].tolist() == [*INTEGERS, 0]
-    assert owner.decrypt(frames, places=places)[:5].tolist() == [*(INTEGERS % T), 0]
+    assert owner.decrypt(frames, places=places)[:5].tolist() == [*INTEGERS, 0]
+    assert owner.decrypt(frames, places=places, signed=False)[:5].tolist() == [*(INTEGERS % T), 0]
     with pytest.raises(ParameterError, match="slots or --as coefficients"):
         owner.decrypt(frames)
 

@@ -310,7 +310,7 @@ def test_products_that_may_wrap_are_refused() -> None:
 
 def test_integers_beyond_the_plain_modulus_are_refused() -> None:
     frames = [encrypt([100, 5], owner().secret_key, scheme=BFV(1009)) for _ in range(11)]
-    found = owner().decrypt(compute(Sum(), frames[:10]))
+    found = owner().decrypt(compute(Sum(), frames[:10]), signed=False)
     assert found[:2].tolist() == [1000, 50]
     with pytest.raises(ValueRangeError, match=r"may reach 1,100, and integers modulo 1009 go up to 1,008"):
         compute(Sum(), frames)
@@ -416,7 +416,23 @@ def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:
         for signed in (None, True):
             found = owner().decrypt(data, places="slots", signed=signed)
             assert found[:2].tolist() == [-5 * times, 7 * times]
-        residues = owner().decrypt(data, places="slots")[:2]
+        residues = owner().decrypt(data, places="slots", signed=False)[:2]
         assert residues.tolist() == [65_537 - 5 * times, 7 * times]
+
+
+def test_integers_that_could_be_negative_or_large_are_shown_only_if_their_owner_knows() -> None:
+    t = 40_961
+    for sent, whole in ((-5, None), (5, 1500)):
+        total = compute(Sum(), [encrypt([sent], owner().secret_key, scheme=BFV(t))] * 300)
+        for read in (owner().decrypt, owner().decrypt_with_errors):
+            with pytest.raises(ParameterError, match=r"may reach 30,000 either way, .*none is negative"):
+                read(total, places="slots")
+            with pytest.raises(ParameterError, match=r"with a sign go up to 20,480"):
+                read(total, places="slots", signed=True)
+        if whole is not None:
+            assert owner().decrypt(total, places="slots", signed=False)[0] == whole
+        else:  # what nobody may have said
+            with pytest.raises(ValueRangeError, match=r"39,461 modulo 40961, .* beyond 30,000"):
+                owner().decrypt(total, places="slots", signed=False)
     large = encrypt([40_000], owner().public_key, scheme=BFV(65_537), largest=40_000)
-    assert owner().decrypt(large, places="slots", signed=None)[0] == 40_000
+    assert owner().decrypt(large, places="slots", signed=False)[0] == 40_000

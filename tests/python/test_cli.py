@@ -666,6 +666,20 @@ def test_the_places_of_integers_say_nothing_of_real_numbers(house: Path, tmp_pat
     assert "is of CKKS" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
 
 
+def test_a_file_of_frames_declares_no_more_than_its_keys(tmp_path: Path, run: Run) -> None:
+    """Frames that have lost their declaration are read as within the keys' bound."""
+    keys, frames = tmp_path / "keys", tmp_path / "frames.bin"
+    run("keygen", keys, "--params", "n2048_q26_p27")
+    (tmp_path / "values.csv").write_text("480\n")
+    given = ("encrypt", keys, tmp_path / "values.csv", "--largest", 500, "-o", frames)
+    assert "extend KEYS --largest 500" in run(*given, code=1) and not frames.exists()
+    run("extend", keys, "--largest", 500)
+    run(*given)
+    frames.write_bytes(frames.read_bytes()[48:])
+    run("adapt", keys, frames, "-o", tmp_path / "reading.ct")
+    assert "no |value| is beyond 500" in run("inspect", tmp_path / "reading.ct")
+
+
 def tables_of(command: click.Command, path: str = "ciphermote") -> Iterator[tuple[str, click.Command]]:
     """Every command below this one."""
     commands = getattr(command, "commands", None)

@@ -181,7 +181,7 @@ def test_a_matrix_of_all_slots_wraps_around() -> None:
     found = keys.decrypt(
         e.matmul(matrix, encrypt(values, keys.public_key, scheme=BFV(t))).to_seal(), places="slots"
     )
-    assert (found.reshape(2, -1) == values.reshape(2, -1) @ table.T % t).all()
+    assert (found.reshape(2, -1) == values.reshape(2, -1) @ table.T).all()
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 7, 8, 15, 16, 31])

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+import warnings
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -277,6 +278,17 @@ def test_labels_that_could_look_like_another_are_refused(tmp_path: Path, label: 
         write_npz(path.with_suffix(".npz"), ARRAYS | {"labels": np.array(["rest", label])})
         with pytest.raises(ParameterError, match="not printable"):
             LinearModel.load(path.with_suffix(".npz"))
+
+
+def test_an_archive_with_a_member_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    model_of(2, 3).save(path)
+    assert LinearModel.load(path).classes == 2
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("weights.npy", archive.read("bias.npy"))
+    with pytest.raises(ParameterError, match="a member twice"):
+        LinearModel.load(path)
 
 
 def test_labels_are_in_any_script_and_may_have_spaces_within(tmp_path: Path) -> None:

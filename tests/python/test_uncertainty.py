@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import ciphermote
 import numpy as np
@@ -208,7 +209,32 @@ def test_readings_of_the_same_numbers_are_rounded_alike(
     scored = evaluator.load(alike[0]) + 0.3  # one coefficient is rounded
     assert scored.known.error is not None
     (fresh,) = evaluator.load(alike[0]).known.error.rounding  # type: ignore[union-attr]
-    assert scored.known.error.rounding == (fresh,) and scored.known.error.bias * scored.scale == 0.5
+    assert scored.known.error.rounding == (fresh,)
+    assert scored.known.error.bias * scored.scale == pytest.approx(0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize(("log2_scale", "added"), [(40, 1e6), (40, 1e9), (45, 1e7)])
+@pytest.mark.parametrize("form", ["a number", "one slot", "all slots"])
+def test_the_rounding_of_floats_is_stated(
+    owner: ciphermote.Owner, log2_scale: int, added: float, form: str
+) -> None:
+    slots = owner.parameters.slots
+    random = np.random.default_rng(log2_scale)
+    number: dict[str, Any] = {
+        "a number": added,
+        "one slot": added * np.eye(1, slots, 3)[0],
+        "all slots": random.uniform(-added, added, slots),
+    }
+    values = random.uniform(-50, 50, slots)
+    x = ciphermote.encrypt(values, owner.secret_key, log2_scale=log2_scale)
+    for found, truth in (
+        (x + number[form], np.longdouble(values) + number[form]),
+        (x + number[form] - number[form], values),
+    ):
+        read = owner.decrypt_with_errors(found)
+        assert read.errors is not None
+        shares = np.abs(read.values - truth) / read.errors
+        assert np.mean(shares > 1) <= 0.002
 
 
 @pytest.mark.parametrize("angle", [np.pi / 4, np.pi / 2])

@@ -57,7 +57,7 @@ def encrypt(
         float | None,
         typer.Option(
             help="The largest |value| that is declared, which is public: choose it without looking at the "
-            "values (default: the keys', `ciphermote keygen --largest`)."
+            "values (default and most: the keys', `ciphermote keygen --largest`)."
         ),
     ] = None,
     log2_scale: Annotated[
@@ -99,6 +99,7 @@ def encrypt(
 
     check_target(output, _FRAMES)
     store = KeyStore.open(keys)
+    store.readings.checked_largest(largest)
     given: SecretKey | encryption.PublicKey
     given = store.secret() if key is KeyKind.SYMMETRIC else encryption.PublicKey.load(keys)
     lines = read_values(values, rows=rows)

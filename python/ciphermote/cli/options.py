@@ -49,7 +49,7 @@ SignedOption = Annotated[
     typer.Option(
         "--signed/--unsigned",
         help="BFV: show integers from -T/2 to T/2, or from 0 to T - 1.",
-        show_default="with a sign, if by the declared bound they are below T/2",
+        show_default="with a sign, if the declared bound is below T/2; refused if either could be meant",
     ),
 ]
 LargestOption = Annotated[

@@ -213,6 +213,9 @@ class LinearModel:
         try:
             _check_directory(content)
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                names = archive.namelist()
+                if len(set(names)) < len(names):
+                    raise ValueError("it has a member twice")
                 if sum(member.compress_size for member in archive.infolist()) > len(content):
                     raise ValueError("its arrays have more bytes than the file")
                 arrays = {name: _stored_array(archive, name) for name in _ARRAYS}

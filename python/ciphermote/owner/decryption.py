@@ -18,6 +18,7 @@ from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.places import Places, integers_at
 from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits
 from ciphermote.parameters.native import context_of
+from ciphermote.parameters.uncertainty import FLOAT_ROUNDING
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
 
@@ -50,21 +51,25 @@ def decrypt(
     *,
     complex_slots: bool = False,
     places: Places | None = None,
-    signed: bool | None = False,
+    signed: bool | None = None,
     bare: bool = False,
 ) -> Numbers:
     """Decrypt a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
 
     CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. If an input of the
     ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed. Raises
-    ValueRangeError if the expected noise leaves no digit of the values. BFV: int64 [n], with signed from
-    above -t/2 to t/2, else from 0 to t - 1; None: signed if the declared bound is below t/2, so that no other
-    reading is possible. places: "slots" or "coefficients", as the sender encrypted, which a ciphertext does
-    not reveal; None if t leaves no choice. Raises ValueRangeError if a value exceeds the bound, for example
-    because the places are not the sender's. bare: accept a ciphertext that names no key, such as one that
-    SEAL saved; for BFV, make a Ciphertext first (Ciphertext.from_seal), because such bytes do not contain the
-    plain modulus. Raises FrameError if data is not a ciphertext; MismatchError if it is under another key or
-    decrypts to noise, which only the owner may learn; ParameterError for options of the other scheme.
+    ValueRangeError if the expected noise leaves no digit of the values.
+
+    BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for the one that the
+    declared bound leaves, which is with a sign (without a declared bound, from 0 to t - 1). Raises
+    ParameterError if the bound leaves both. places: "slots" or "coefficients", as the sender encrypted, which
+    a ciphertext does not reveal; None if t leaves no choice. Raises ValueRangeError if a value exceeds the
+    bound, for example because the places are not the sender's.
+
+    bare: accept a ciphertext that names no key, such as one that SEAL saved; for BFV, make a Ciphertext first
+    (Ciphertext.from_seal), because such bytes do not contain the plain modulus. Raises FrameError if data is
+    not a ciphertext; MismatchError if it is under another key or decrypts to noise, which only the owner may
+    learn; ParameterError for options of the other scheme.
     """
     options = _Options(complex_slots, places, signed, bare)
     return _decrypt(data, key, options)[0]
@@ -77,7 +82,7 @@ def decrypt_with_errors(
     model: LinearModel | None = None,
     complex_slots: bool = False,
     places: Places | None = None,
-    signed: bool | None = False,
+    signed: bool | None = None,
     bare: bool = False,
 ) -> Decrypted:
     """Decrypt as decrypt does, with an error bound for each number.
@@ -117,13 +122,14 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
         error = squares.known.error
         central = count * np.maximum(found, 0.0)
         errors = np.zeros(found.shape) if error is None else error.stated_at(central) / count
+        errors = errors + FLOAT_ROUNDING * (np.abs(squares.values) / count + np.abs(mean) ** 2)
     return Decrypted(found, errors, squares.known if errors is None else total.known)
 
 
 @dataclass
 class _Options:
-    """The options of a decryption. is_exact: whether it is BFV's; are_complex: whether its slots have
-    imaginary parts, requested or not."""
+    """The options of a decryption, and what it has found. is_exact: whether it is BFV's; are_complex: whether
+    its slots have imaginary parts, requested or not; largest_slot: the largest magnitude of CKKS's slots."""
 
     complex_slots: bool
     places: Places | None
@@ -131,6 +137,7 @@ class _Options:
     bare: bool
     is_exact: bool = False
     are_complex: bool = False
+    largest_slot: float = 0.0
 
     def __post_init__(self) -> None:
         self.complex_slots = flag(self.complex_slots, "complex_slots (--complex)")
@@ -177,6 +184,7 @@ def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
         raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
     slots = _owner.decrypt(given.hosted, key.hosted)
     error = given.known.error
+    options.largest_slot = float(np.abs(slots).max())
     options.are_complex = options.complex_slots or (
         error is not None and bool((np.abs(slots.imag) > 2 * error.stated).any())
     )
@@ -199,7 +207,13 @@ def _integers(
             f"{t // 2:,} modulo {t}: leave signed (--signed) out, or encrypt with a larger plain modulus."
         )
     if signed is None:
-        signed = largest is not None and 2 * largest < t
+        if largest is not None and 2 * largest >= t:
+            raise ParameterError(
+                f"The integers may reach {largest:,.15g} either way, and modulo {t} a negative one could not "
+                "be told from a large one: say that none is negative (--unsigned; in Python, signed=False), "
+                "or encrypt with a larger plain modulus."
+            )
+        signed = largest is not None
     # The hosted secret key is of the set alone, without a plain modulus.
     content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
     coefficients = _owner.decrypt_bfv(content, key.hosted, t).astype(np.int64)
@@ -209,10 +223,13 @@ def _integers(
 
 
 def _check_integers(found: NDArray[np.int64], largest: float | None, plain_modulus: int) -> None:
-    """Raises ValueRangeError if an integer exceeds the bound, read from 0 to t - 1 or with a sign."""
+    """Raises ValueRangeError if an integer exceeds the bound, read from 0 to t - 1 or with a sign. If the
+    bound leaves both, none is negative."""
     if largest is None:
         return
-    beyond = (np.abs(found) > largest) & (found < plain_modulus - largest)
+    beyond = np.abs(found) > largest
+    if 2 * largest < plain_modulus:
+        beyond &= found < plain_modulus - largest
     if beyond.any():
         place = int(np.argmax(beyond))
         raise ValueRangeError(
@@ -246,8 +263,10 @@ def _errors(
         return np.zeros(values.shape)
     if known.error is None:
         return None
+    rounding = FLOAT_ROUNDING * options.largest_slot
     if model is not None:
-        return known.of_classes(model.weights)
+        of_classes = known.of_classes(model.weights)
+        return None if of_classes is None else of_classes + rounding
     if options.are_complex:  # a curve is of real values
-        return np.full(values.shape, known.error.stated)
-    return known.error.stated_at(values.astype(np.float64))
+        return np.full(values.shape, known.error.stated + rounding)
+    return known.error.stated_at(values.astype(np.float64)) + rounding

@@ -58,7 +58,7 @@ class DeviceKeys:
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
-        bound = self.secret_key.readings.of_device(largest)
+        bound = self.secret_key.readings.checked_largest(largest)
         secret, moduli = new_device_secret(), tuple(plain_moduli)
         scale = self.secret_key.readings.chosen_log2_scale(parameters, log2_scale, bound)
         return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity, bound, scale)

@@ -174,7 +174,7 @@ class Owner:
         *,
         complex_slots: bool = False,
         places: Places | None = None,
-        signed: bool | None = False,
+        signed: bool | None = None,
         bare: bool = False,
     ) -> Numbers:
         """Decrypt with the secret key, as ciphermote.decrypt does."""
@@ -194,7 +194,7 @@ class Owner:
         model: LinearModel | None = None,
         complex_slots: bool = False,
         places: Places | None = None,
-        signed: bool | None = False,
+        signed: bool | None = None,
         bare: bool = False,
     ) -> Decrypted:
         """Decrypt with the secret key, as ciphermote.decrypt_with_errors does."""

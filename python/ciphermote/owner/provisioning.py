@@ -166,7 +166,7 @@ def provision(
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
     check_plain_moduli(plain_moduli, parameters)
-    bound = keys.readings.of_device(largest)
+    bound = keys.readings.checked_largest(largest)
     return Provision(
         parameters,
         keys.key_id,

@@ -22,7 +22,7 @@ from ciphermote.base.errors import ParameterError, ValueRangeError
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.parameters import BUILTIN, CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.noise import Key
-from ciphermote.parameters.uncertainty import Coefficients, Uncertainty
+from ciphermote.parameters.uncertainty import FLOAT_ROUNDING, Coefficients, Uncertainty
 
 DEFAULT_LARGEST = 100.0
 """The default for the largest |value| of a reading."""
@@ -110,15 +110,16 @@ class Readings:
             )
         return readings
 
-    def of_device(self, largest: float | None) -> float:
-        """Return the bound of one device: the given one, or that of all. Raises ParameterError for a larger
-        one, which those who add up its readings would not know."""
+    def checked_largest(self, largest: float | None) -> float:
+        """Return the bound of a device or of a reading in a file: the given one, or that of all. Raises
+        ParameterError for a larger one: frames without a declaration count as within that of all."""
         if largest is None:
             return self.largest
         if check_largest(largest) > self.largest:
             raise ParameterError(
-                f"The device's largest value is {largest:g}, and the keys declare {self.largest:g}: raise "
-                f"that first (`ciphermote extend KEYS --largest {largest:g}`; in Python, Owner.extend)."
+                f"The largest value (--largest) is {largest:g}, and the keys declare {self.largest:g} for all "
+                f"readings: raise that first (`ciphermote extend KEYS --largest {largest:g}`; in Python, "
+                "Owner.extend), or make keys for it."
             )
         return float(largest)
 
@@ -218,7 +219,7 @@ class Known:
         found = self.times(factor)
         if found.error is None or self.largest is None:
             return found
-        off = abs(round(factor * scale) / scale - factor)
+        off = abs(round(factor * scale) / scale - factor) + FLOAT_ROUNDING * abs(factor)
         return replace(found, error=found.error.biased(off * self.largest))
 
     def times_slots(self, largest: float) -> Known:
@@ -271,8 +272,9 @@ class Known:
         if self.largest is None:
             return UNKNOWN
         magnitudes = np.abs(np.array(coefficients, dtype=np.float64))
-        error = None if self.error is None else self.error.through(coefficients, self.largest, own)
         largest = float(np.polynomial.polynomial.polyval(self.largest, magnitudes))
+        error = None if self.error is None else self.error.through(coefficients, self.largest, own)
+        error = None if error is None else error.biased(FLOAT_ROUNDING * largest)
         return replace(self, largest=largest, error=error, reading=None)
 
     def slots_added(self, count: int) -> Known:
@@ -289,7 +291,7 @@ class Known:
         error = Uncertainty(
             (norms.variance.max() * given.variance[0],),
             (norms.spread.max() * given.spread[0],),
-            norms.bias * given.bias,
+            norms.bias * given.bias + FLOAT_ROUNDING * (largest or 0.0),
             rounding=(norms.variance.max() * given.rounding[0],),
         )
         if own is not None:

@@ -45,6 +45,10 @@ large. Then at most one value in 1,400 is off by more, and under a secret key, w
 MOST_COEFFICIENTS = 128
 """The most coefficients of one polynomial; with more, the largest variance is used for all values."""
 
+FLOAT_ROUNDING = 2.0**-50
+"""A bound on the rounding of float64 when slots are encoded, and again when they are decoded, as a share of
+the largest slot. Measured at n = 4096 and 16384: both together round by up to 2^-50 of it."""
+
 _MOST_SHARE = 2.2
 _Floats = TypeVar("_Floats", float, NDArray[np.float64])
 _GRID_POINTS = 4097
