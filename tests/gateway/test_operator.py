@@ -442,6 +442,7 @@ def test_lists_come_in_pages(server: Server, operator: OperatorClient) -> None:
     operator._http.params = httpx.QueryParams({"limit": 2})
     found = [token.id for token in operator.tokens("home")]
     assert set(made) <= set(found) and found == sorted(found) and len(asked) >= 3
+    operator._http.params = httpx.QueryParams()
     refused(server.operator().get("/v1/operator/tokens", params={"after": "x' OR 1=1"}), 422, "invalid")
     refused(server.operator().get("/v1/operator/tenants", params={"limit": 0}), 422, "invalid")
     for token in made:

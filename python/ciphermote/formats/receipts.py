@@ -39,8 +39,8 @@ class Receipt:
 
     def to_bytes(self, receipt_key: bytes) -> bytes:
         """Write the 40 bytes for the device."""
-        body = _BODY.pack(_KIND, self.verdict, self.epoch, self.device, self.window, self.counter, self.tags)
-        return body + _core.tag(receipt_key, body)
+        place = self.device, self.epoch, self.window, self.counter, self.tags
+        return receipt_bytes(receipt_key, self.verdict, *place)
 
     @classmethod
     def from_bytes(cls, data: bytes, receipt_key: bytes) -> Receipt:
@@ -61,6 +61,14 @@ class Receipt:
             return cls(Verdict(verdict), device, epoch, window, counter, tags)
         except ValueError:
             raise FrameError(f"The receipt has verdict {verdict}, of a later version: update.") from None
+
+
+def receipt_bytes(
+    receipt_key: bytes, verdict: int, device: int, epoch: int, window: int, counter: int, tags: int
+) -> bytes:
+    """Write a receipt, whose fields are Receipt's, in 40 bytes."""
+    body = _BODY.pack(_KIND, verdict, epoch, device, window, counter, tags)
+    return body + _core.tag(receipt_key, body)
 
 
 def tag_sum(tags: list[bytes]) -> int:

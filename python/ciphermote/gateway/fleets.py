@@ -95,6 +95,12 @@ class Fleet:
         return frozenset(p for first, count in self.definition.positions for p in range(first, first + count))
 
     @cached_property
+    def _runs(self) -> frozenset[tuple[int, int]]:
+        """The runs of these, each of which most packets hold as a whole."""
+        assert isinstance(self.definition, CompactFleet)
+        return frozenset((first, count) for first, count in self.definition.positions)
+
+    @cached_property
     def _agreed(self) -> tuple[bytes, bytes]:
         """Scheme, components, primes, and scale or modulus of full frames (Delivery.agreed)."""
         definition = self.definition
@@ -126,7 +132,9 @@ class Fleet:
         if delivery.set != self.compact_set.id:
             raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
         for place, count, _, _, _ in parts:
-            if not self.positions.issuperset(range(place, place + count)):
+            if (place, count) not in self._runs and not self.positions.issuperset(
+                range(place, place + count)
+            ):
                 raise self._foreign(
                     f"of positions {place} to {place + count - 1}, which windows here have not"
                 )

@@ -18,14 +18,14 @@ import sqlite3
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ciphermote import _evaluator
-from ciphermote.formats.receipts import Receipt, Verdict
+from ciphermote.formats.receipts import Verdict, receipt_bytes
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database, write_values
 from ciphermote.gateway.devices import (
@@ -188,6 +188,39 @@ class DeviceShares:
             del self._devices[tenant]
 
 
+class _Room:
+    """A context that accounts for one delivery of a sender, and gives a function to account for its bytes. (A
+    generator would take longer than the accounts.)"""
+
+    __slots__ = ("_bytes", "_deliveries", "_sender", "_size", "_tenant")
+
+    def __init__(self, deliveries: DeviceShares, bytes_: DeviceShares, tenant: int, sender: Hashable) -> None:
+        self._deliveries = deliveries
+        self._bytes = bytes_
+        self._tenant = tenant
+        self._sender = sender
+        self._size = 0
+
+    def __enter__(self) -> Callable[[int], None]:
+        self._deliveries.add(self._tenant, self._sender, 1)
+        return self._take
+
+    def __exit__(self, *_: object) -> None:
+        self._deliveries.remove(self._tenant, self._sender, 1)
+        if self._size:
+            self._bytes.remove(self._tenant, self._sender, self._size)
+
+    def _take(self, more: int) -> None:
+        if self._size + more > MOST_DELIVERY_BYTES:
+            raise Refusal(
+                413,
+                "too-large",
+                f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
+            )
+        self._bytes.add(self._tenant, self._sender, more)
+        self._size += more
+
+
 class Intake:
     """Takes deliveries from tasks of one event loop, in which it is started and stopped."""
 
@@ -271,35 +304,14 @@ class Intake:
         self._queue.put(errand)
         return errand.done
 
-    @contextlib.contextmanager
-    def room_for(self, fleet: Fleet, device: int | None) -> Iterator[Callable[[int], None]]:
-        """Account for a delivery that is being received from a device, or from an uplink (None), and yield a
-        function to account for its bytes. Raises Refusal if there are too many at once. A tenant may have as
-        many as are free, and a device as many as are free of its tenant's, so unfinished deliveries always
-        leave room for others."""
-        sender = fleet.tenant, (fleet.id, device)
+    def room_for(self, fleet: Fleet, device: int | None) -> _Room:
+        """Account for a delivery that is being received from a device, or from an uplink (None), while in the
+        context, which gives a function to account for its bytes. Raises Refusal if there are too many at
+        once. A tenant may have as many as are free, and a device as many as are free of its tenant's, so
+        unfinished deliveries always leave room for others."""
         if self._stopping:
             raise overloaded("The gateway is stopping")
-        size = 0
-
-        def take(more: int) -> None:
-            nonlocal size
-            if size + more > MOST_DELIVERY_BYTES:
-                raise Refusal(
-                    413,
-                    "too-large",
-                    f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
-                )
-            self._pending_bytes.add(*sender, more)
-            size += more
-
-        self._pending.add(*sender, 1)
-        try:
-            yield take
-        finally:
-            self._pending.remove(*sender, 1)
-            if size:
-                self._pending_bytes.remove(*sender, size)
+        return _Room(self._pending, self._pending_bytes, fleet.tenant, (fleet.id, device))
 
     async def take(
         self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None
@@ -703,8 +715,8 @@ class Intake:
 
     @staticmethod
     def _receipt(device: DeviceState, verdict: Verdict, number: int, counter: int, tags: int) -> Outcome:
-        receipt = Receipt(verdict, device.number, device.epoch, number, counter, tags)
-        return Outcome(receipt.to_bytes(device.keys.receipts), verdict, 0)
+        place = device.number, device.epoch, number, counter, tags
+        return Outcome(receipt_bytes(device.keys.receipts, verdict, *place), verdict, 0)
 
     # --- the disk -------------------------------------------------------------------------------------------
 

@@ -117,8 +117,8 @@ class Readings:
             return self.largest
         if check_largest(largest) > self.largest:
             raise ParameterError(
-                f"The largest value (--largest) is {largest:g}, and the keys declare {self.largest:g} for all "
-                f"readings: raise that first (`ciphermote extend KEYS --largest {largest:g}`; in Python, "
+                f"The largest value (--largest) is {largest:g}, and the keys declare {self.largest:g} for "
+                f"all readings: raise that first (`ciphermote extend KEYS --largest {largest:g}`; in Python, "
                 "Owner.extend), or make keys for it."
             )
         return float(largest)
