@@ -26,6 +26,7 @@
 /* ---- common ---- */
 
 #define cmi_wipe CM_SYMBOL(cmi_wipe)
+#define cmi_wipe_below CM_SYMBOL(cmi_wipe_below)
 #define cmi_wipe_stack CM_SYMBOL(cmi_wipe_stack)
 
 /* ---- arch ---- */

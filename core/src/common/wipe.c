@@ -74,9 +74,44 @@ void cmi_wipe(void *memory, size_t bytes)
 #endif
 }
 
+#if defined(__GNUC__) && defined(__thumb__)
+
+#define STRING_OF(symbol) #symbol
+#define CALL(symbol) "bl " STRING_OF(symbol) "\n\t"
+
+/* Named, so that assembly can call it. */
+CMI_HIDDEN_BEGIN
+void cmi_wipe_below(void);
+CMI_HIDDEN_END
+
+__attribute__((noinline, used)) void cmi_wipe_below(void)
+{
+    unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];
+    cmi_wipe(below, sizeof below);
+}
+
+/*
+ * To align the stack, a prologue may push r3, too, in which a callee can have left a secret. So the registers
+ * that callees may change are cleared before anything is pushed.
+ */
+__attribute__((naked, noinline)) void cmi_wipe_stack(void)
+{
+    __asm__(".syntax unified\n\t"
+            "movs r0, #0\n\t"
+            "movs r1, #0\n\t"
+            "movs r2, #0\n\t"
+            "movs r3, #0\n\t"
+            "mov r12, r3\n\t"
+            "push {r3, lr}\n\t" CALL(cmi_wipe_below) "pop {r3, pc}");
+}
+
+#else
+
 /* Out of line, so that its buffer covers the callees' frames. */
 CM_NOINLINE void cmi_wipe_stack(void)
 {
     unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];
     cmi_wipe(below, sizeof below);
 }
+
+#endif
