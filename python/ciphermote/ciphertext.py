@@ -8,6 +8,7 @@ SEAL's bytes with a label. Each reader here parses and checks them once, and eac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,16 @@ from ciphermote.formats.labels import check_key, other_scheme
 from ciphermote.formats.residues import expand_second
 from ciphermote.formats.seal import SealCiphertext, read_as_labelled, write_ciphertext
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
-from ciphermote.parameters.bounds import UNKNOWN, Knowledge, Known, check_room, room, sum_of, terms_of_product
+from ciphermote.parameters.bounds import (
+    UNKNOWN,
+    Knowledge,
+    Known,
+    check_digits,
+    check_room,
+    room,
+    sum_of,
+    terms_of_product,
+)
 from ciphermote.parameters.native import context_of, core_params
 from ciphermote.parameters.noise import Key
 from ciphermote.parameters.schemes import checked_scheme
@@ -186,7 +196,8 @@ class Ciphertext:
 
     def to_seal(self) -> bytes:
         """Write SEAL's bytes with a label, in the form that SEAL computes in: NTT form for CKKS, coefficients
-        for BFV. Raises EngineError if the second polynomial is zero, because that is not an encryption.
+        for BFV. Raises EngineError if the second polynomial is zero at a prime, because SEAL takes no such
+        ciphertext: the result is in the clear, or a multiple of the prime.
         """
         return write_ciphertext(self.as_seal())
 
@@ -195,6 +206,12 @@ class Ciphertext:
         is_bfv = self.scheme.is_bfv
         residues = self._native.coefficients() if is_bfv else self._native.residues()
         if not residues[1].any(axis=-1).all():
+            if residues[1].any() and not residues[0].any(axis=-1).all():
+                raise EngineError(
+                    "The result is a multiple of a prime of the modulus, as a sum of products is whose "
+                    "factors add up to a whole number, and no bytes hold such a ciphertext: rescale it first "
+                    "(Evaluator.rescale)."
+                )
             raise EngineError(
                 "The result is in the clear, for its second polynomial is zero at a prime, as when a "
                 "ciphertext is subtracted from itself: there is nothing to decrypt."
@@ -316,6 +333,8 @@ class Ciphertext:
         polynomials, in which n products add up."""
         terms = terms_of_product(self.parameters, self.scheme)
         mine, others = self._knowledge, other._knowledge
+        for each in (mine, others):
+            check_digits("A factor", each.known, self.parameters)
         largest = None
         if mine.largest is not None and others.largest is not None:
             largest = mine.largest * others.largest * terms
@@ -366,17 +385,26 @@ class Ciphertext:
     def _plain(self, numbers: ArrayLike, scale: float) -> native.Plaintext:
         return encoded(self.parameters, self.scheme, numbers, scale, self.primes)
 
-    def _factor(self, numbers: ArrayLike) -> native.Plaintext:
+    def _factor(self, numbers: ArrayLike) -> tuple[native.Plaintext, float]:
+        """Encode factors, and return by how much each of them is off: 0 except for multiples of a prime."""
         integer = isinstance(numbers, int | np.integer) and not isinstance(numbers, bool)
         scale = 1.0 if integer else self._last_prime()
         plain = self._plain(numbers, scale)
         present = plain.residues().any(axis=1)
         if not present.any():
-            raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
-        if not present.all() and not self.scheme.is_bfv:
-            # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
-            plain = self._plain(array(numbers) + 1 / scale, scale)
-        return plain
+            raise EngineError(
+                f"The product would be zero in the clear, because at scale {scale_name(scale)} these numbers "
+                "are 0: multiply by larger ones."
+            )
+        if present.all() or self.scheme.is_bfv:
+            return plain, 0.0
+        if integer:
+            raise EngineError(
+                f"{array(numbers)} is a multiple of a prime of the modulus, at which the product would be nothing: "
+                "multiply by another number."
+            )
+        # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
+        return self._plain(array(numbers) + 1 / scale, scale), 1 / scale
 
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
         if isinstance(other, Ciphertext):
@@ -429,8 +457,10 @@ class Ciphertext:
             raise EngineError(
                 "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
             )
-        factor = self._factor(other)
+        factor, off = self._factor(other)
         known = self._times(other, factor.scale)
+        if off and known.error is not None and self.largest is not None:
+            known = replace(known, error=known.error.biased(off * self.largest))
         self._check("The product", known, self.primes, self.scale * factor.scale)
         return self._made(native.multiply_plain(self._native, factor), known)
 

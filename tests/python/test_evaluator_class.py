@@ -251,7 +251,8 @@ def check_polynomial(keys: Owner, log2_scale: int, degree: int, primes_per_level
         levels = math.ceil(math.log2(degree + 1))
         assert x.primes - found.primes == primes_per_level * levels
         assert found.scale == pytest.approx(x.scale, rel=1e-12)
-        errors = keys.decrypt(found.to_seal()) - np.polyval(coefficients[::-1], numbers)
+        decrypted = _owner.decrypt(found.hosted, keys.secret_key.hosted).real  # noise, too
+        errors = decrypted - np.polyval(coefficients[::-1], numbers)
         # A level rounds by n / 6 over the scale, root mean square, of which |x| <= 1 leaves a part: in all,
         # 0.25 n after two levels and 0.36 n after four, at whatever scale.
         assert np.sqrt(np.mean(errors**2)) < 0.18 * levels * p.n / 2**log2_scale, (degree, errors)
@@ -392,7 +393,7 @@ def test_a_missing_key_is_named_by_what_it_does_and_how_to_make_it() -> None:
             act()
     single = Owner.generate("n1024_q26")
     e = Evaluator(single.evaluation_keys)
-    x = e.load(encrypt([0.5], single.secret_key, largest=0.5, log2_scale=12))
+    x = e.load(encrypt([0.5], single.secret_key, largest=0.8, log2_scale=12))
     for act in (lambda: e.rotate(x, 1), lambda: e.square(x)):
         with pytest.raises(EngineError, match="no special prime, and so no key switching"):
             act()

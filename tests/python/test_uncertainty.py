@@ -247,3 +247,84 @@ def test_the_real_part_of_a_complex_square_is_as_far_off_as_is_stated(
     assert square.known.error is not None
     found = owner.decrypt_with_errors(square.to_seal())
     assert found.errors == pytest.approx(square.known.error.stated)
+
+
+@pytest.mark.parametrize("factor", [1.0, -2.0, 1e4, 0.1])
+@pytest.mark.parametrize("log2_scale", [22, 40])
+def test_products_by_whole_numbers_state_what_their_encoding_costs(
+    owner: ciphermote.Owner, factor: float, log2_scale: int
+) -> None:
+    """At the last prime's scale these are multiples of the prime, which are moved to the next integer."""
+    values = np.random.default_rng(1).uniform(-100, 100, owner.parameters.slots)
+    x = ciphermote.encrypt(values, owner.secret_key, log2_scale=log2_scale)
+    try:
+        found = owner.decrypt_with_errors(x * factor)
+    except ciphermote.ValueRangeError:
+        assert (factor, log2_scale) == (1e4, 40), "it has no room"
+        return
+    assert found.errors is not None
+    assert np.mean(np.abs(found.values - factor * values) > found.errors) <= 0.002
+
+
+def test_an_integer_that_is_a_multiple_of_a_prime_is_no_factor(owner: ciphermote.Owner) -> None:
+    x = ciphermote.encrypt([1.0], owner.secret_key)
+    with pytest.raises(ciphermote.EngineError, match="67043329 is a multiple of a prime"):
+        _ = x * owner.parameters.primes[0]
+
+
+def test_noise_is_no_factor(owner: ciphermote.Owner, evaluator: ciphermote.Evaluator) -> None:
+    """What noise leaves nothing of is refused before it is multiplied, and so are products that it hides."""
+    noisy = ciphermote.encrypt([0.1], owner.secret_key, largest=0.1, log2_scale=8)
+    for act in (evaluator.square, lambda x: evaluator.polynomial(x, [0.0, 1.0, 2.0])):
+        with pytest.raises(ciphermote.ValueRangeError, match="leaves nothing of them"):
+            act(noisy)
+    cube = evaluator.polynomial(
+        ciphermote.encrypt([0.01], owner.secret_key, largest=0.05, log2_scale=18), [0.0] * 3 + [1.0]
+    )
+    with pytest.raises(ciphermote.ValueRangeError, match="leaves nothing of them"):
+        owner.decrypt(cube)
+
+
+@pytest.mark.parametrize("part", [1j, "mixed"])
+def test_squares_of_imaginary_numbers_state_their_errors(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator, part: Any
+) -> None:
+    random = np.random.default_rng(2)
+    for size, log2_scale in ((1.0, 24), (1e-2, 20)):
+        values = random.uniform(-size, size, owner.parameters.slots) * 1j
+        if part == "mixed":
+            values = np.where(np.arange(len(values)) % 2, values, values.imag)
+        x = ciphermote.encrypt(values, owner.secret_key, largest=1, log2_scale=log2_scale)
+        found = owner.decrypt_with_errors(evaluator.square(x))
+        assert found.errors is not None
+        assert np.mean(np.abs(found.values - (values**2).real) > found.errors) <= 0.002
+
+
+@pytest.mark.parametrize("times", [0.0, 0.3, 0.7, 1.0, 2.0, 5.0])
+def test_squares_near_the_noise_state_their_errors(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator, times: float
+) -> None:
+    """The noise itself moves the decrypted value, by which its error is looked up."""
+    stated = ciphermote.encrypt([0.0], owner.secret_key, largest=1, log2_scale=16).known.error
+    assert stated is not None
+    reading = times * stated.stated
+    beyond = []
+    for _ in range(4):
+        values = np.full(owner.parameters.slots, reading)
+        x = ciphermote.encrypt(values, owner.secret_key, largest=1, log2_scale=16)
+        found = owner.decrypt_with_errors(evaluator.square(x))
+        assert found.errors is not None
+        beyond.append(np.mean(np.abs(found.values - values**2) > found.errors))
+    assert np.mean(beyond) <= 0.002
+
+
+def test_a_multiple_of_a_prime_is_said_to_need_rescaling(
+    owner: ciphermote.Owner, evaluator: ciphermote.Evaluator
+) -> None:
+    x = evaluator.load(ciphermote.encrypt([0.25], owner.public_key, largest=1, log2_scale=20))
+    total = x * 1.5 + x * 2.5
+    with pytest.raises(ciphermote.EngineError, match=r"a multiple of a prime.*rescale"):
+        total.to_seal()
+    assert abs(owner.decrypt(evaluator.rescale(total).to_seal())[0] - 1.0) < 0.05
+    with pytest.raises(ciphermote.EngineError, match="in the clear"):
+        (x - x).to_seal()

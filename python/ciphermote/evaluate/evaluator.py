@@ -34,7 +34,7 @@ from ciphermote.evaluate.native import NativeEngine, expanded
 from ciphermote.formats.labels import check_key
 from ciphermote.formats.rekey_keys import read_rekey_key
 from ciphermote.parameters import CKKS, ParameterSet, Scheme
-from ciphermote.parameters.bounds import UNKNOWN, Known
+from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits
 from ciphermote.parameters.native import context_of
 from ciphermote.parameters.polynomial_noise import evaluation_noise
 from ciphermote.parameters.schemes import checked_scheme
@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
     found = array(given)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
+    if found.ndim != 1 or not found.size or found.dtype.kind not in kinds:
         raise ParameterError(
             f"Coefficients of type {found.dtype} and shape {list(found.shape)} are given: give {wanted} in "
             "one dimension."
@@ -74,6 +74,7 @@ class Matrix:
         """Encode a matrix. primes: by default all data primes. scale: by default the last of them, so that
         rescaling restores the ciphertext's scale. Raises ParameterError or EngineError."""
         instance(parameters, ParameterSet, "parameters", A_SET)
+        checked_scheme(scheme)
         table = array(numbers)
         kinds = "biu" if scheme.is_bfv else "biuf"
         if table.ndim != 2 or table.dtype.kind not in kinds:
@@ -81,7 +82,7 @@ class Matrix:
                 f"The matrix has type {table.dtype} and shape {list(table.shape)}: give "
                 f"{'integers' if scheme.is_bfv else 'real numbers'} in two dimensions."
             )
-        self.parameters, self.scheme = parameters, checked_scheme(scheme)
+        self.parameters, self.scheme = parameters, scheme
         most = len(parameters.data_primes)
         count = most if primes is None else whole(primes, "primes", 1, most)
         context = context_of(parameters, scheme)
@@ -302,6 +303,7 @@ class Evaluator(NativeEngine):
             return given._made(result, known)
         checked = whole(primes_per_level, "primes_per_level", 1, 4)
         reals = [float(c) for c in _coefficients(coefficients, "biuf", "real numbers")]
+        check_digits("The polynomial's argument", given.known, self.parameters)
         known = given.known.polynomial(reals)
         levels = (len(reals) - 1).bit_length()
         if levels * checked < given.primes:  # otherwise the evaluator refuses it

@@ -16,9 +16,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ciphermote.base.arguments import array
+from ciphermote.base.errors import ParameterError
 from ciphermote.parameters import ParameterSet, Scheme
-from ciphermote.parameters.bounds import UNKNOWN, Known, check_room, terms_of_product
-from ciphermote.parameters.uncertainty import Uncertainty
+from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits, check_room, terms_of_product
+from ciphermote.parameters.uncertainty import FLOAT_ROUNDING, Uncertainty
 
 Operation = Literal["multiply_plain", "add_plain", "add", "multiply", "rotate", "rescale", "keep_primes"]
 
@@ -49,6 +51,15 @@ class Constant:
     values: NDArray[np.float64]
     scale: float = 1.0
 
+    def __post_init__(self) -> None:
+        found = array(self.values)
+        if found.ndim != 1 or found.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"A constant of type {found.dtype} and shape {list(found.shape)} is given: give real numbers "
+                "in one dimension."
+            )
+        object.__setattr__(self, "values", found.astype(np.float64))
+
     @cached_property
     def largest(self) -> float:
         """The vector's largest magnitude."""
@@ -63,6 +74,7 @@ class Constant:
         if known.error is None or known.largest is None:
             return known.times_slots(self.largest)
         rounding = Uncertainty.of_weights(parameters, self.scale, known.largest)
+        rounding = rounding.biased(FLOAT_ROUNDING * self.largest * known.largest)
         return known.times_slots(self.largest).plus_noise(rounding)
 
 
@@ -79,6 +91,25 @@ class Program:
     constants: tuple[Constant, ...]
     model_id: int | None = None
     result: Known | None = None
+
+    def __post_init__(self) -> None:
+        made = {0}
+        for number, step in enumerate(self.steps, 1):
+            registers = (
+                {step.source, step.argument} if step.operation in ("add", "multiply") else {step.source}
+            )
+            if missing := registers - made:
+                raise ParameterError(
+                    f"Step {number} of the program ({step.operation}) takes register {min(missing)}, which no "
+                    "step before it makes: 0 is the program's input."
+                )
+            plain = step.operation in ("multiply_plain", "add_plain")
+            if plain and not 0 <= step.argument < len(self.constants):
+                raise ParameterError(
+                    f"Step {number} of the program ({step.operation}) takes constant {step.argument}, and "
+                    f"there are {len(self.constants)}, numbered from 0."
+                )
+            made.add(step.target)
 
     @cached_property
     def rotation_steps(self) -> tuple[int, ...]:
@@ -139,11 +170,14 @@ class Program:
             case "add_plain":
                 known = known.plus_slots(self.constants[step.argument].largest)
                 noise = Uncertainty.encoding(parameters, source.scale)
+                noise = noise.biased(FLOAT_ROUNDING * self.constants[step.argument].largest)
                 return replace(source, known=known.plus_noise(noise))
             case "add":
                 return replace(source, known=known.plus(registers[step.argument].known))
             case "multiply":
                 other = registers[step.argument]
+                for each in (source, other):
+                    check_digits("A factor", each.known, parameters)
                 scale = source.scale * other.scale
                 same = step.argument == step.source
                 product = known.square() if same else known.product(other.known)

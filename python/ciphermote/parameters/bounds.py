@@ -519,12 +519,11 @@ def check_digits(what: str, known: Known, parameters: ParameterSet) -> None:
     may hold, so that it would decrypt to noise. Unknown errors pass."""
     if known.largest is None or known.error is None:
         return
-    error = known.error.stated
-    # The largest error of a curve is that of some values only, and says nothing of the others.
-    if known.error.is_curve or error * 10**_DIGITS_TO_SHOW <= known.largest:
+    error = known.error.least  # a curve's largest error is that of some values only
+    if error * 10**_DIGITS_TO_SHOW <= known.largest:
         return
     raise ValueRangeError(
-        f"{what} holds values of up to {known.largest:,.4g} with an error of up to {error:,.3g}, which "
+        f"{what} holds values of up to {known.largest:,.4g} with an error of {error:,.3g} or more, which "
         "leaves nothing of them: encrypt at a larger scale (--log2-scale), or under the secret key, or take "
         f"a larger set than {parameters.name} (`ciphermote keygen` says which)."
     )

@@ -146,14 +146,44 @@ class Uncertainty:
 
     def stated_at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a bound on the error of each of these decrypted values: the largest error of all points of
-        the curve with this value, or of all points if there is none."""
+        the curve whose value may be this one with its error, or of all points if there is none."""
         if not self.is_curve:
             return np.full(values.shape, self.stated)
-        u = _grid()
+        at, variance, spread = self._curve
+        first = self._looked_up(values, at, variance, spread)
+        # The noise has moved the value on the curve by up to its error.
+        moved = (self._looked_up(values + by, at, variance, spread) for by in (first, -first))
+        found = np.maximum.reduce([first, *moved])
+        outside = np.maximum(values - at.max(), at.min() - values)
+        return np.where(outside > found + self.bias, self.stated - self.bias, found) + self.bias
+
+    @property
+    def least(self) -> float:
+        """The smallest stated error of any value."""
+        if not self.is_curve:
+            return self.stated
+        _, variance, spread = self._curve
+        return float(_stated(variance, spread).min()) + self.bias
+
+    @property
+    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Values on the curve, the variances of their errors, and these variances' spreads."""
         both = _tuple(polynomial.polyadd(self.variance, self.rounding))
-        at, variance, spread = (polynomial.polyval(u, each) for each in (self.values, both, self.spread))
+        at, variance, spread = (
+            polynomial.polyval(_grid(), each) for each in (self.values, both, self.spread)
+        )
+        return at, variance, spread
+
+    @staticmethod
+    def _looked_up(
+        values: NDArray[np.float64],
+        at: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        spread: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return the error, without bias, of each value, or of the end of the curve that it is beyond."""
         inside = np.clip(values, at.min(), at.max())
-        found = np.where(np.abs(values - inside) > self.stated, self.stated - self.bias, 0.0)
+        found = np.zeros(values.shape)
         for first, last in _monotone_runs(at):
             piece = (
                 slice(first, last + 1)
@@ -164,7 +194,7 @@ class Uncertainty:
             here = (inside >= run[0]) & (inside <= run[-1])
             looked_up = (np.interp(inside[here], run, each[piece]) for each in (variance, spread))
             found[here] = np.maximum(found[here], _stated(*looked_up))
-        return found + self.bias
+        return found
 
     def times(self, factor: float) -> Uncertainty:
         """Return the error of each value times a number."""
