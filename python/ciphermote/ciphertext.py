@@ -400,8 +400,8 @@ class Ciphertext:
             return plain, 0.0
         if integer:
             raise EngineError(
-                f"{array(numbers)} is a multiple of a prime of the modulus, at which the product would be nothing: "
-                "multiply by another number."
+                f"{array(numbers)} is a multiple of a prime of the modulus, at which the product would be "
+                "nothing: multiply by another number."
             )
         # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
         return self._plain(array(numbers) + 1 / scale, scale), 1 / scale

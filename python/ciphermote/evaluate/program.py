@@ -95,13 +95,13 @@ class Program:
     def __post_init__(self) -> None:
         made = {0}
         for number, step in enumerate(self.steps, 1):
-            registers = (
-                {step.source, step.argument} if step.operation in ("add", "multiply") else {step.source}
-            )
-            if missing := registers - made:
+            taken = {step.source}
+            if step.operation in ("add", "multiply"):
+                taken.add(step.argument)
+            if missing := taken - made:
                 raise ParameterError(
-                    f"Step {number} of the program ({step.operation}) takes register {min(missing)}, which no "
-                    "step before it makes: 0 is the program's input."
+                    f"Step {number} of the program ({step.operation}) takes register {min(missing)}, which "
+                    "no step before it makes: 0 is the program's input."
                 )
             plain = step.operation in ("multiply_plain", "add_plain")
             if plain and not 0 <= step.argument < len(self.constants):

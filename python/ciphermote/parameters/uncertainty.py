@@ -170,7 +170,8 @@ class Uncertainty:
         """Values on the curve, the variances of their errors, and these variances' spreads."""
         both = _tuple(polynomial.polyadd(self.variance, self.rounding))
         at, variance, spread = (
-            polynomial.polyval(_grid(), each) for each in (self.values, both, self.spread)
+            np.asarray(polynomial.polyval(_grid(), each), dtype=np.float64)
+            for each in (self.values, both, self.spread)
         )
         return at, variance, spread
 
