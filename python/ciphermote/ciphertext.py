@@ -18,7 +18,7 @@ from ciphermote import _evaluator as native
 from ciphermote.base.arguments import Bytes, array, check_bytes, instance
 from ciphermote.base.errors import EngineError, FrameError, ParameterError
 from ciphermote.base.words import count_of, scale_name
-from ciphermote.formats.declaration import split_view
+from ciphermote.formats.declaration import Declaration, split_view
 from ciphermote.formats.frames import read_stated_set, source_of, stated_header, stated_parameters
 from ciphermote.formats.framing import are_frames
 from ciphermote.formats.labels import check_key, other_scheme
@@ -30,6 +30,7 @@ from ciphermote.parameters.bounds import (
     Knowledge,
     Known,
     check_digits,
+    check_largest,
     check_room,
     room,
     sum_of,
@@ -128,12 +129,19 @@ class Ciphertext:
 
     @classmethod
     def from_frames(
-        cls, data: Bytes, parameters: ParameterSet | None = None, scheme: Scheme | None = None
+        cls,
+        data: Bytes,
+        parameters: ParameterSet | None = None,
+        scheme: Scheme | None = None,
+        *,
+        largest: float | None = None,
     ) -> Ciphertext:
         """Read the frames of one ciphertext, in any order, after their declaration if they have one.
 
         parameters: the set; None for the built-in one that the frames name. scheme: None for the frames'
-        scheme. Raises FrameError, which says what is wrong; MismatchError for another scheme.
+        scheme. largest: the bound on |value| that the device was provisioned with (the keys'
+        Readings.largest), for frames without a declaration; None if unknown. Raises FrameError, which says
+        what is wrong; MismatchError for another scheme.
         """
         check_bytes(data, "The frames")
         if not are_frames(data):
@@ -141,6 +149,8 @@ class Ciphertext:
         of = stated_parameters(data) if parameters is None else parameters
         instance(of, ParameterSet, "parameters", A_SET)
         wanted = _stated_scheme(data, of) if scheme is None else checked_scheme(scheme)
+        if largest is not None:
+            data = _declared(data, of, check_largest(largest))
         found = cls._from_sound_frames(data, of, wanted)
         if found is None:  # the reader of frames says what is wrong
             stated = _stated_scheme(data, of)
@@ -481,6 +491,14 @@ class Ciphertext:
 
     def _last_prime(self) -> float:
         return 1.0 if self.scheme.is_bfv else float(self.parameters.primes[self.primes - 1])
+
+
+def _declared(frames: Bytes, parameters: ParameterSet, largest: float) -> Bytes:
+    """Return frames after a declaration of this bound, unless they have one. Raises FrameError."""
+    if split_view(frames)[0] is not None:
+        return frames
+    head = stated_header(frames, parameters)
+    return Declaration(parameters.id, head.key_id, head.counter, largest).to_bytes() + bytes(frames)
 
 
 def _stated_scheme(frames: Bytes, parameters: ParameterSet) -> Scheme:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -406,7 +407,10 @@ def test_integers_beyond_what_was_declared_are_not_shown() -> None:
             with pytest.raises(ValueRangeError, match=r"Number \d+ is .* modulo 65537, and by its label"):
                 owner().decrypt(data, places=places, signed=signed)  # type: ignore[arg-type]
     wrapped = integers.square(integers.load(frames).without_bound())
-    assert owner().decrypt_with_errors(wrapped.to_seal(), places="coefficients").errors is None
+    with pytest.raises(ParameterError, match="No bound on these integers is declared"):
+        owner().decrypt(wrapped, places="coefficients")
+    found = owner().decrypt_with_errors(wrapped.to_seal(), places="coefficients", signed=True)
+    assert found.errors is None
 
 
 def test_integers_have_a_sign_where_their_bound_leaves_no_doubt() -> None:
@@ -436,3 +440,24 @@ def test_integers_that_could_be_negative_or_large_are_shown_only_if_their_owner_
                 owner().decrypt(total, places="slots", signed=False)
     large = encrypt([40_000], owner().public_key, scheme=BFV(65_537), largest=40_000)
     assert owner().decrypt(large, places="slots", signed=False)[0] == 40_000
+
+
+def test_frames_without_a_declaration_take_the_devices_bound() -> None:
+    """As devices send them: their owner declares a bound for all of them with the keys."""
+    t = 40_961
+    _, sent = split(encrypt([21, -27], owner().secret_key, scheme=BFV(t)).to_frames())
+    unknown = Ciphertext.from_frames(sent)
+    assert unknown.largest is None
+    with pytest.raises(ParameterError, match="what the device's largest value is"):
+        owner().decrypt(compute(Sum(), [unknown, unknown]), places="slots")
+    known = Ciphertext.from_frames(sent, largest=60)
+    total = compute(Sum(), [known, pickle.loads(pickle.dumps(known))])
+    assert total.largest == 120
+    assert owner().decrypt(total, places="slots")[:2].tolist() == [42, -54]
+    declared = encrypt([21.5], owner().secret_key, largest=30).to_frames()
+    assert Ciphertext.from_frames(declared, largest=5).largest == 30
+    _, sent = split(declared)
+    assert owner().decrypt_with_errors(Ciphertext.from_frames(sent, largest=30)).errors is not None
+    for wrong in (0, -1, float("nan"), "30"):
+        with pytest.raises(ParameterError, match="largest value"):
+            Ciphertext.from_frames(sent, largest=wrong)  # type: ignore[arg-type]

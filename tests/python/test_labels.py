@@ -263,8 +263,9 @@ def test_integers_are_decrypted_and_their_noise_is_recognised(
 ) -> None:
     values = np.arange(PARMS.n, dtype=np.uint32) * 9 % T
     path = tmp_path / "x.ct"
-    slots = ("--as", "slots")
+    slots = ("--as", "slots", "--unsigned")
     path.write_bytes(exact(ours, values))
+    assert "No bound on these integers" in run("decrypt", ours.keys, path, "--as", "slots", code=1)
     found = json.loads(run("decrypt", ours.keys, path, *slots, "--json", "--count", 0))
     assert found["values"] == values.tolist()
     assert (found["scheme"], found["plain_modulus"]) == ("BFV", T)
@@ -526,10 +527,10 @@ def test_integers_are_exact_down_to_the_last_bit_of_budget() -> None:
         return Ciphertext.of_seal(ciphertext)
 
     limit = q // (4 * t)
-    found = decrypt(with_noise(limit - 1), secret, bare=True, places="coefficients")
+    found = decrypt(with_noise(limit - 1), secret, bare=True, places="coefficients", signed=False)
     assert np.array_equal(found, message)
     with pytest.raises(MismatchError, match="noise budget is 0"):
-        decrypt(with_noise(limit + 1), secret, bare=True, places="coefficients")
+        decrypt(with_noise(limit + 1), secret, bare=True, places="coefficients", signed=False)
 
 
 @pytest.mark.parametrize("ntt_form", [True, False])

@@ -163,7 +163,7 @@ def test_integers_are_exact_if_their_bound_is_known(owner: ciphermote.Owner) -> 
     found = owner.decrypt_with_errors(frames, places="slots")
     assert found.errors is not None and not found.errors.any()
     bare = ciphermote.Ciphertext.from_seal(labels.detach(frames.to_seal())[0], SET, BFV(40961))
-    unknown = owner.decrypt_with_errors(bare, places="slots", bare=True)
+    unknown = owner.decrypt_with_errors(bare, places="slots", bare=True, signed=True)
     assert unknown.errors is None
 
 

@@ -60,9 +60,8 @@ def decrypt(
     ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed. Raises
     ValueRangeError if the expected noise leaves no digit of the values.
 
-    BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for the one that the
-    declared bound leaves, which is with a sign (without a declared bound, from 0 to t - 1). Raises
-    ParameterError if the bound leaves both. places: "slots" or "coefficients", as the sender encrypted, which
+    BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for True if the declared
+    bound leaves no other reading. Raises ParameterError if it does, or none is declared. places: "slots" or "coefficients", as the sender encrypted, which
     a ciphertext does not reveal; None if t leaves no choice. Raises ValueRangeError if a value exceeds the
     bound, for example because the places are not the sender's.
 
@@ -204,16 +203,23 @@ def _integers(
     if signed and largest is not None and largest > t // 2:
         raise ParameterError(
             f"The integers may reach {largest:,.15g} either way, and those with a sign go up to "
-            f"{t // 2:,} modulo {t}: leave signed (--signed) out, or encrypt with a larger plain modulus."
+            f"{t // 2:,} modulo {t}: say --unsigned if none is negative (in Python, signed=False), or "
+            "encrypt with a larger plain modulus."
         )
     if signed is None:
-        if largest is not None and 2 * largest >= t:
+        if largest is None:
+            raise ParameterError(
+                "No bound on these integers is declared, so a negative one cannot be told from a large one: "
+                "say whether they have a sign (--signed or --unsigned; in Python, signed), or what the "
+                "device's largest value is when you read its frames (largest, in Python)."
+            )
+        if 2 * largest >= t:
             raise ParameterError(
                 f"The integers may reach {largest:,.15g} either way, and modulo {t} a negative one could not "
                 "be told from a large one: say that none is negative (--unsigned; in Python, signed=False), "
                 "or encrypt with a larger plain modulus."
             )
-        signed = largest is not None
+        signed = True
     # The hosted secret key is of the set alone, without a plain modulus.
     content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
     coefficients = _owner.decrypt_bfv(content, key.hosted, t).astype(np.int64)
