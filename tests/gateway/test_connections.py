@@ -574,3 +574,64 @@ def test_an_application_that_does_not_start_serves_nobody(run: Any) -> None:
 
     with pytest.raises(RuntimeError, match="there is no disk"):
         run(main())
+
+
+def test_heads_of_all_clients_have_a_bound(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_MOST_HEADS_BYTES", 200_000)
+    ended = asyncio.Event()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        await ended.wait()
+        await answer(send, b"kept")
+
+    async def main() -> None:
+        async with serving(held) as (server, connect):
+            large = b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 60_000 + b"\r\n\r\n"
+            first = [await connect() for _ in range(3)]
+            for client in first:
+                await client.send(large)
+            while server._served.heads_bytes < 180_000:
+                await asyncio.sleep(0.01)
+            late = await connect()
+            await late.send(large)
+            status, header, said = await late.answer()
+            assert (status, header["connection"]) == (503, "close")
+            assert json.loads(said)["type"] == "urn:ciphermote:problem:overloaded"
+            small = await connect()
+            await small.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            ended.set()
+            for client in (*first, small):
+                assert (await client.answer())[2] == b"kept"
+            left = await connect()
+            await left.send(large[:50_000])
+            while not server._served.heads_bytes:
+                await asyncio.sleep(0.01)
+            left.writer.close()
+            while server._served.heads_bytes:
+                await asyncio.sleep(0.01)
+
+    run(main())
+
+
+def test_only_so_many_clients_leave_answers_unread(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that has read nothing for the longest time is ended, and the others get theirs."""
+    monkeypatch.setattr(connections, "_MOST_UNREAD", 2)
+
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await answer(send, bytes(8 << 20))
+
+    async def main() -> None:
+        async with serving(large) as (server, connect):
+            clients = []
+            for count in (1, 2, 2):
+                clients.append(await connect())
+                await clients[-1].send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                async with asyncio.timeout(SECONDS):
+                    while len(server._served.unread) < count or len(server._served.connections) < count:
+                        await asyncio.sleep(0.01)
+            assert len(await clients[0].rest()) < 8 << 20
+            for client in clients[1:]:
+                assert len((await client.answer())[2]) == 8 << 20
+            assert not server._served.unread
+
+    run(main())

@@ -16,7 +16,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import _core
 from ciphermote.base.errors import FrameError
 from ciphermote.formats import seal as sb
-from ciphermote.formats.frames import FrameReader, adapt, read_sets
+from ciphermote.formats.frames import FrameReader, adapt, read_set, read_sets
 from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import SECRET_FILE, KeyStore
 from ciphermote.owner.provisioning import provision
@@ -379,3 +379,11 @@ def test_a_fault_costs_no_other_reading(store: KeyStore, sensor: Sensor) -> None
     assert len(again.sets) == 1, "the damaged frame, sent again, completes its reading"
     assert again.fault is None
     assert nothing_follows(reader)
+
+
+def test_what_is_no_untagged_frame_is_named(store: KeyStore) -> None:
+    parameters = store.parameters
+    tagged = b"CM\2" + bytes(5) + parameters.id.to_bytes(4, "little") + bytes(200)
+    for data, said in ((tagged, "have tags .* gateway"), (store.secret().to_seal(), "SEAL's bytes")):
+        with pytest.raises(FrameError, match=said):
+            read_set(data, parameters, store.checked_key_id())

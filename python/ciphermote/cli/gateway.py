@@ -72,7 +72,10 @@ def restore(
     with _Packages():
         from ciphermote.gateway.backup import restore as run
     run(source, secrets, data)
-    say(f"The backup is restored to {data}. Check it (`ciphermote gateway verify`), and start the gateway.")
+    say(
+        f"The backup is restored to {data}. Check it (`ciphermote gateway verify --data {data}`), and start "
+        "the gateway."
+    )
 
 
 @gateway.command()

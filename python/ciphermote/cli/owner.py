@@ -848,7 +848,8 @@ def decrypt(
     ] = 8,
     as_json: JsonOption = False,
     to_csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a file too.")
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Write these values to a file, too; --count 0: all."),
     ] = None,
     plot: Annotated[
         Path | None,

@@ -25,7 +25,7 @@ def say_precision(keys: KeyPair, log2_scale: int | None = None) -> None:
     most = room(parameters, len(parameters.data_primes), 2.0**scale, CKKS) / readings.largest
     say(
         f"Readings of up to {readings.largest:g} in magnitude, at scale 2^{scale}: sums of up to "
-        f"{math.floor(most):,} of them have room."
+        f"{math.floor(most):,} of them have room in CKKS."
     )
     for key, name in _KEYS:
         error = readings.error(parameters, key, scale)

@@ -162,7 +162,7 @@ def plan_weighted_sum(
     bound = check_feature_bound(bound)
     total = float(np.abs(w).sum() * bound)
     if scheme.is_bfv:
-        _check_integers(w, "The weights have")
+        _check_integers(w, "The weights")
         _check_exact(total, scheme.plain_modulus)
         _check_batching(parms, scheme.plain_modulus)
         levels = _Levels(0, 1.0, rescale=False)
@@ -290,7 +290,7 @@ def plan_exact(
         raise ParameterError(
             f"{parms.name} has no results of {count_of(result_primes, 'prime')}: give 1 to {available}."
         )
-    _check_integers(np.append(model.weights, model.bias), "The model has weights or biases")
+    _check_integers(np.append(model.weights, model.bias), "The model's weights and biases")
     bound = model.score_bound(feature_bound)
     _check_exact(bound, plain_modulus)
     if result_primes is None:
@@ -317,7 +317,7 @@ def plan_exact(
 
 def _check_integers(numbers: NDArray[np.float64], who: str) -> None:
     if (numbers % 1).any():
-        raise ParameterError(f"{who} that are not integers, which BFV needs: quantise them first.")
+        raise ParameterError(f"{who} are not all integers, which BFV needs: quantise them first.")
 
 
 def _check_exact(bound: float, plain_modulus: int) -> None:

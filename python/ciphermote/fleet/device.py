@@ -385,7 +385,7 @@ class FleetDevice:
         except BlockingIOError:
             os.close(descriptor)
             raise KeyFileError(
-                f"{self._folder} is in use by another process: a device is one process at a time."
+                f"{self._folder} is in use by another process or FleetDevice: close that one first."
             ) from None
         return descriptor
 

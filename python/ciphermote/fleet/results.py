@@ -137,7 +137,8 @@ def wait(
             return found
         if found.is_over:
             reason = f": {found.error}" if found.error else "."
-            raise GatewayError(f"Job {job} of fleet {fleet} is {found.state}{reason}", "not-done")
+            ended = "has failed" if found.state == "failed" else f"is {found.state}"
+            raise GatewayError(f"Job {job} of fleet {fleet} {ended}{reason}", "not-done")
         if end is not None and time.monotonic() > end:
             raise GatewayError(
                 f"Job {job} of fleet {fleet} is {found.state} still: fetch it later.", "not-done"

@@ -41,6 +41,9 @@ _TILE_UNITS = 16
 """Coverage of a polynomial is tracked in sixteenths, the smallest tile of the format."""
 _RECENT_SETS = 64
 _NAMING_RESIDUES = 16
+_TAGGED = MAGIC + b"\2"
+_SEAL = b"\x5e\xa1"
+"""How tagged frames, and SEAL's bytes, begin."""
 _PARAMETERS_AT = 8
 
 
@@ -369,6 +372,16 @@ class FrameReader:
 
     def _no_frame(self, head: bytes) -> str:
         """Explain why no whole frame begins with this header."""
+        if head.startswith(_TAGGED):
+            return (
+                "These frames have tags (version 2), which a gateway checks: deliver them to the device's "
+                "gateway, or have the device send frames without tags."
+            )
+        if head.startswith(_SEAL):
+            return (
+                "These are SEAL's bytes, a ciphertext or a key, and not a device's frames: give the frames. "
+                "A ciphertext needs no `ciphermote adapt`."
+            )
         if is_declaration(head):
             return "A declaration of a reading's bound is damaged or cut short: have the reading sent again."
         try:

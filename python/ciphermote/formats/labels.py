@@ -104,7 +104,8 @@ def other_scheme(found: Scheme, wanted: Scheme) -> MismatchError:
     """Make the error for a ciphertext of another scheme than expected."""
     return MismatchError(
         f"The ciphertext is {found}'s, and one of {wanted} is wanted here: "
-        "give that, or leave the plain modulus (--plain-modulus) out."
+        "give one of that scheme, or name the ciphertext's (--plain-modulus, or none for CKKS; in Python, "
+        "scheme)."
     )
 
 

@@ -40,6 +40,13 @@ _SINGLE_FIELDS = frozenset((b"authorization", b"content-type", b"host", b"idempo
 _MOST_FRAMING = 8
 """The most framing bytes for each byte of a body: a chunk of one byte has six."""
 _MOST_WAITING = 4
+_MOST_HEADS_BYTES = 64 << 20
+"""The most bytes of all clients' heads that arrive or wait for their answers."""
+_FIELD_BYTES = 200
+"""What a field takes in memory beside its bytes."""
+_MOST_UNREAD = 256
+"""The most connections whose clients have left more than _MOST_UNREAD_BYTES unread. Beyond them the one that
+has not read for the longest time is ended."""
 _MOST_UNREAD_BYTES = 64 << 10
 _MOST_BODY_BYTES = 64 << 10
 """The most bytes of a body that wait for the application; beyond them nothing is read from the client."""
@@ -60,6 +67,10 @@ class Served:
         self.state: dict[str, Any] = {}
         self.connections: set[HttpConnection] = set()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.heads_bytes = 0
+        """Bytes of the heads that arrive or wait."""
+        self.unread: dict[HttpConnection, None] = {}
+        """Connections whose clients read too slowly, the slowest first."""
 
     def end_overdue(self) -> None:
         """End connections whose time is up. Call it periodically, because a timer for each would cost
@@ -88,6 +99,8 @@ class HttpConnection(asyncio.Protocol):
         self._is_reading = True
         self._overhead = 0
         """Bytes since the head began, or framing bytes beyond those allowed for the body."""
+        self._held = 0
+        """Bytes of the head that arrives, as Served.heads_bytes counts them."""
         self._refusal: Refusal | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -111,6 +124,8 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._served.connections.discard(self)
         self._is_ending = True
+        self._release()
+        self._served.unread.pop(self, None)
         for exchange in self._exchanges:
             exchange.end()
         self._exchanges.clear()
@@ -121,8 +136,15 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable.clear()
+        unread = self._served.unread
+        unread[self] = None
+        if len(unread) > _MOST_UNREAD:
+            slowest = next(iter(unread))
+            del unread[slowest]
+            slowest.abort()
 
     def resume_writing(self) -> None:
+        self._served.unread.pop(self, None)
         self._writable.set()
 
     def shut_down(self) -> None:
@@ -188,6 +210,7 @@ class HttpConnection(asyncio.Protocol):
             self._exchanges[-1].keep_alive = False
             raise ConnectionAbortedError(f"more than {_MOST_WAITING} requests wait for their answers")
         self._is_in_head, self._overhead = True, 0
+        self._release()  # of a request that was refused
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._seen: set[bytes] = set()
@@ -197,6 +220,7 @@ class HttpConnection(asyncio.Protocol):
         self._end_within(_HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
+        self._hold(len(url))
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -206,6 +230,7 @@ class HttpConnection(asyncio.Protocol):
             self._reject(400, f"The head has more than {_MOST_FIELDS} fields: that is the most.")
         name = name.lower()
         self._head_bytes += len(name) + len(value)
+        self._hold(len(name) + len(value) + _FIELD_BYTES)
         if name == b"expect":
             self._expects_continue = value.strip().lower() == b"100-continue"
         elif name == b"transfer-encoding":
@@ -254,6 +279,7 @@ class HttpConnection(asyncio.Protocol):
         keep_alive = version == "1.1" and self._parser.should_keep_alive()
         expects_continue = self._expects_continue and version == "1.1"
         exchange = _Exchange(self, scope, keep_alive=keep_alive, expects_continue=expects_continue)
+        exchange.held, self._held = self._held, 0
         self._is_in_head, self._overhead, self.deadline = False, 0, math.inf
         self._arriving = exchange
         self._exchanges.append(exchange)
@@ -276,6 +302,23 @@ class HttpConnection(asyncio.Protocol):
             self._is_ending = True
         if exchange.is_over:
             self._go_on(exchange)
+
+    def _hold(self, size: int) -> None:
+        """Account for bytes of the head that arrives."""
+        if self._served.heads_bytes + size > _MOST_HEADS_BYTES:
+            self._refusal = overloaded("The gateway has as many requests as it can take")
+            raise self._refusal
+        self._served.heads_bytes += size
+        self._held += size
+
+    def _release(self) -> None:
+        self._served.heads_bytes -= self._held
+        self._held = 0
+
+    def release(self, exchange: _Exchange) -> None:
+        """Account for the end of an exchange, whose head is no longer needed."""
+        self._served.heads_bytes -= exchange.held
+        exchange.held = 0
 
     def _reject(self, status: int, sentence: str) -> NoReturn:
         """Record an error in a callback of the parser, which does not pass errors on."""
@@ -325,6 +368,8 @@ class HttpConnection(asyncio.Protocol):
         """End the first exchange."""
         self._exchanges.popleft()
         if not exchange.keep_alive:
+            for waiting in self._exchanges:
+                self.release(waiting)
             self._exchanges.clear()
         if exchange.is_complete:
             self._go_on(exchange)
@@ -353,6 +398,8 @@ class _Exchange:
         self, connection: HttpConnection, scope: Scope, *, keep_alive: bool, expects_continue: bool
     ) -> None:
         self._connection = connection
+        self.held = 0
+        """Bytes of the head, as Served.heads_bytes counts them."""
         self._scope = scope
         self._expects_continue = expects_continue
         self._pieces: list[bytes] = []
@@ -395,6 +442,7 @@ class _Exchange:
 
     def end(self) -> None:
         """End the exchange: nothing more is read or sent."""
+        self._connection.release(self)
         self.is_over = True
         self._wake()
 

@@ -265,7 +265,12 @@ class Operator:
         with self._audit.recording(actor, action, details) as database:
             rows = self._all(f"{_QUARANTINE} AND q.id = ?", number)
             if not rows:
-                raise Refusal(404, "not-quarantined", f"Nothing of number {number} waits.")
+                raise Refusal(
+                    404,
+                    "not-quarantined",
+                    f"Nothing of number {number} is in quarantine: list what is (`ciphermote operator "
+                    "quarantine list`).",
+                )
             found = Quarantined(**rows[0])
             details |= found.model_dump(include={"tenant", "fleet", "device", "counter"})
             if accept and found.kind != "jump":

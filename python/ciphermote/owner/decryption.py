@@ -61,9 +61,9 @@ def decrypt(
     ValueRangeError if the expected noise leaves no digit of the values.
 
     BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for True if the declared
-    bound leaves no other reading. Raises ParameterError if it does, or none is declared. places: "slots" or "coefficients", as the sender encrypted, which
-    a ciphertext does not reveal; None if t leaves no choice. Raises ValueRangeError if a value exceeds the
-    bound, for example because the places are not the sender's.
+    bound leaves no other reading. Raises ParameterError if it does, or none is declared. places: "slots" or
+    "coefficients", as the sender encrypted, which a ciphertext does not reveal; None if t leaves no choice.
+    Raises ValueRangeError if a value exceeds the bound, for example because the places are not the sender's.
 
     bare: accept a ciphertext that names no key, such as one that SEAL saved; for BFV, make a Ciphertext first
     (Ciphertext.from_seal), because such bytes do not contain the plain modulus. Raises FrameError if data is

@@ -45,5 +45,5 @@ def checked_url(url: str) -> str:
 def checked_token(token: str) -> str:
     found = token.strip()
     if not found.isascii() or not found.replace("_", "").isalnum():
-        raise KeyFileError("The token is none: give the file that the gateway's operator or owner made.")
+        raise KeyFileError("The file holds no token: give the one that the gateway's operator or owner made.")
     return found
