@@ -581,8 +581,9 @@ def test_heads_of_all_clients_have_a_bound(run: Any, monkeypatch: pytest.MonkeyP
     ended = asyncio.Event()
 
     async def held(scope: Scope, receive: Receive, send: Send) -> None:
-        await ended.wait()
-        await answer(send, b"kept")
+        if scope["type"] == "http":
+            await ended.wait()
+            await answer(send, b"kept")
 
     async def main() -> None:
         async with serving(held) as (server, connect):
@@ -618,7 +619,8 @@ def test_only_so_many_clients_leave_answers_unread(run: Any, monkeypatch: pytest
     monkeypatch.setattr(connections, "_MOST_UNREAD", 2)
 
     async def large(scope: Scope, receive: Receive, send: Send) -> None:
-        await answer(send, bytes(8 << 20))
+        if scope["type"] == "http":
+            await answer(send, bytes(8 << 20))
 
     async def main() -> None:
         async with serving(large) as (server, connect):
