@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 HOURS = 24
 MEAN, DEVIATION = 500, 150
+LARGEST = 2000
+"""What nodes declare: ten deviations above the mean. Eight of them add up to less than half of 40961."""
 
 
 def curves(nodes: int, days: int) -> NDArray[np.float64]:
@@ -27,7 +29,9 @@ def curves(nodes: int, days: int) -> NDArray[np.float64]:
 
 def load(nodes: int, days: int) -> NDArray[np.int64]:
     """int64 [nodes, days, 24], positive."""
-    return np.rint(MEAN + DEVIATION * curves(nodes, days)).astype(np.int64)
+    found: NDArray[np.int64] = np.rint(MEAN + DEVIATION * curves(nodes, days)).astype(np.int64)
+    assert found.min() >= 0 and found.max() <= LARGEST
+    return found
 
 
 def header(readings: NDArray[np.int64], plain_modulus: int) -> str:
@@ -41,6 +45,7 @@ def header(readings: NDArray[np.int64], plain_modulus: int) -> str:
             "",
             f"#define DEMAND_READINGS {len(flat)}",
             f"#define DEMAND_PLAIN_MODULUS {plain_modulus}",
+            f"#define DEMAND_LARGEST {LARGEST}",
             "",
             f"static const uint16_t demand_readings[{len(flat)}] PROGMEM = {{",
             *rows,

@@ -21,7 +21,7 @@ void setup()
     Serial.begin(115200);
     cm_status status = ciphermote.begin(cm_provisioned_device_secret);
     static const cm_bfv_reader values = {reading, nullptr, DEMAND_READINGS, DEMAND_PLAIN_MODULUS,
-                                  DEMAND_PLAIN_MODULUS - 1};
+                                         DEMAND_LARGEST};
     GPIOR0 = 0x80; /* a mark for the simulator, as is GPIOR2 */
     if (status == CM_OK) {
         status = ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values);

@@ -37,6 +37,7 @@ from ciphermote.owner import provisioning as provision  # noqa: E402
 from ciphermote.owner.decryption import decrypt  # noqa: E402
 from ciphermote.owner.key_store import KeyStore  # noqa: E402
 from ciphermote.parameters import BFV, by_name  # noqa: E402
+from ciphermote.parameters.bounds import Readings  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -72,7 +73,8 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
     outcome.waits.append(counts.paused)
     outcome.ram.append(sizes[".data"] + sizes[".bss"] + stack)
     outcome.sent.append(len(frames))
-    (found,) = read_sets([frames], PARAMETERS, store.key_id, scheme=BFV(PLAIN_MODULUS))
+    scheme, largest = BFV(PLAIN_MODULUS), store.readings.largest
+    (found,) = read_sets([frames], PARAMETERS, store.key_id, scheme=scheme, largest=largest)
     return found
 
 
@@ -87,7 +89,8 @@ def run(console: Console) -> None:
     stage = Stage(console, outcome.seconds)
 
     with stage.step("Owner: make keys"):
-        store = KeyStore.create(work / "keys", PARAMETERS, galois_steps=[], relin=False)
+        declared = Readings(demand.LARGEST, NODES)
+        store = KeyStore.create(work / "keys", PARAMETERS, galois_steps=[], relin=False, readings=declared)
     with stage.step("Owner: provision and flash Unos", NODES) as done:
         images = []
         for node in range(NODES):

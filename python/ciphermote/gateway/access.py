@@ -29,6 +29,8 @@ Scope = Literal["device", "owner", "operator"]
 _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
 _LONGEST_TOKEN = 200
+_SCHEME = "bearer "
+"""Of an Authorization header, in any case (RFC 9110)."""
 UPLINK = "uplink"
 """Replaces a device's number in the broker's user of an uplink."""
 
@@ -86,9 +88,9 @@ class Access:
 
     def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
         """Return the sender of an Authorization header. Raises Refusal unless it has one of these scopes."""
-        if authorization is None or not authorization.startswith("Bearer "):
+        if authorization is None or authorization[: len(_SCHEME)].lower() != _SCHEME:
             raise Refusal(401, "no-token", "There is no token: send the header Authorization: Bearer TOKEN.")
-        found = self.of_token(authorization.removeprefix("Bearer ").strip())
+        found = self.of_token(authorization[len(_SCHEME) :].strip())
         if found.scope not in scopes:
             raise Refusal(
                 403,

@@ -547,7 +547,7 @@ def change_job(
     responses={200: {"content": {OCTETS: {}}}},
 )
 def job_result(
-    gateway: TheGateway, fleet: OwnedFleet, job: _Id, part: Annotated[int, Path(ge=0, le=2**31)]
+    gateway: TheGateway, fleet: OwnedFleet, job: _Id, part: Annotated[int, Digits, Path(ge=0, le=2**31)]
 ) -> Response:
     """Fetch one ciphertext of a job's result, which the owner can decrypt."""
     return Response(gateway.jobs.result(fleet.id, job, part), media_type=OCTETS)
