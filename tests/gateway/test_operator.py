@@ -447,3 +447,12 @@ def test_lists_come_in_pages(server: Server, operator: OperatorClient) -> None:
     refused(server.operator().get("/v1/operator/tenants", params={"limit": 0}), 422, "invalid")
     for token in made:
         operator.revoke_token(token)
+
+
+def test_the_scheme_of_a_token_is_taken_in_any_case(server: Server) -> None:
+    token = (server.data / "owner.token").read_text().strip()
+    client = server.client()
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        accepted(client.get("/v1/tenant", headers={"Authorization": f"{scheme} {token}"}))
+    for said in (f"Basic {token}", token, "Bearer"):
+        refused(client.get("/v1/tenant", headers={"Authorization": said}), 401, "no-token")

@@ -30,7 +30,7 @@ _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
 _LONGEST_TOKEN = 200
 _SCHEME = "bearer "
-"""Of an Authorization header, in any case (RFC 9110)."""
+"""The scheme of an Authorization header, which is taken in any case (RFC 9110)."""
 UPLINK = "uplink"
 """Replaces a device's number in the broker's user of an uplink."""
 
