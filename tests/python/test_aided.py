@@ -397,7 +397,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ParameterError, match="Scores reach 20488"):
         plan_exact(model, PARMS, T, feature_bound=2561)
     assert plan_exact(model, PARMS, T, feature_bound=2560).max_score == 20480
-    with pytest.raises(ParameterError, match="not integers"):
+    with pytest.raises(ParameterError, match="not all integers"):
         plan_exact(LinearModel(np.full((1, 1), 0.5), np.zeros(1)), PARMS, T, feature_bound=1)
     with pytest.raises(ParameterError, match="no room for noise"):
         plan_exact(model, PARMS, 147457, feature_bound=1)

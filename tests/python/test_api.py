@@ -359,7 +359,7 @@ def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
         (ParameterError, "Weights need a bound", lambda: compute(WeightedSum([1]), undeclared)),
         (ValueRangeError, "may reach", lambda: compute(Sum(), [whole] * 410)),
         (ParameterError, "leave bound out", lambda: compute(Program((), ()), real, keys, bound=60)),
-        (ParameterError, "not integers", lambda: compute(WeightedSum([0.5]), whole, bound=60)),
+        (ParameterError, "not all integers", lambda: compute(WeightedSum([0.5]), whole, bound=60)),
         (ParameterError, "Scores reach", lambda: compute(WeightedSum([1000]), whole, bound=60)),
         (ParameterError, "Batching", lambda: compute(WeightedSum([1]), odd, bound=60)),
         (EngineError, "no Galois keys", lambda: compute(MODEL, real, bound=60)),

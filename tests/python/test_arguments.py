@@ -145,7 +145,7 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
         (
             [1, -30000],
             {"scheme": BFV(40961), "largest": 40960},
-            "-30000 (number 2) is not below half the",
+            "-30000 (number 2) is negative, and with a largest value",
         ),
         ([1.0, float("nan")], {}, "Number 2 is nan"),
         ([1.0, -1e6], {}, "-1000000.0 (number 2) is beyond the declared largest value, 100"),

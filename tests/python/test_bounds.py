@@ -438,6 +438,8 @@ def test_integers_that_could_be_negative_or_large_are_shown_only_if_their_owner_
         else:  # what nobody may have said
             with pytest.raises(ValueRangeError, match=r"39,461 modulo 40961, .* beyond 30,000"):
                 owner().decrypt(total, places="slots", signed=False)
+    with pytest.raises(ValueRangeError, match=r"-3 \(number 2\) is negative.* 60 modulo 97"):
+        encrypt([5, -3], owner().secret_key, scheme=BFV(97), largest=60)
     large = encrypt([40_000], owner().public_key, scheme=BFV(65_537), largest=40_000)
     assert owner().decrypt(large, places="slots", signed=False)[0] == 40_000
 

@@ -127,16 +127,15 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
 
 @dataclass
 class _Options:
-    """The options of a decryption, and what it has found. is_exact: whether it is BFV's; are_complex: whether
-    its slots have imaginary parts, requested or not; largest_slot: the largest magnitude of CKKS's slots."""
+    """The options of a decryption, and what it has found. is_exact: whether it is BFV's; slots: CKKS's, with
+    their imaginary parts."""
 
     complex_slots: bool
     places: Places | None
     signed: bool | None
     bare: bool
     is_exact: bool = False
-    are_complex: bool = False
-    largest_slot: float = 0.0
+    slots: NDArray[np.complex128] | None = None
 
     def __post_init__(self) -> None:
         self.complex_slots = flag(self.complex_slots, "complex_slots (--complex)")
@@ -182,11 +181,7 @@ def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
     if options.places is not None or options.signed:
         raise ParameterError("The ciphertext is of CKKS: leave places and signed (--as, --signed) out.")
     slots = _owner.decrypt(given.hosted, key.hosted)
-    error = given.known.error
-    options.largest_slot = float(np.abs(slots).max())
-    options.are_complex = options.complex_slots or (
-        error is not None and bool((np.abs(slots.imag) > 2 * error.stated).any())
-    )
+    options.slots = slots
     return slots if options.complex_slots else slots.real.copy()
 
 
@@ -269,10 +264,12 @@ def _errors(
         return np.zeros(values.shape)
     if known.error is None:
         return None
-    rounding = FLOAT_ROUNDING * options.largest_slot
+    assert options.slots is not None
+    rounding = FLOAT_ROUNDING * float(np.abs(options.slots).max())
     if model is not None:
         of_classes = known.of_classes(model.weights)
         return None if of_classes is None else of_classes + rounding
-    if options.are_complex:  # a curve is of real values
+    imaginary = np.abs(options.slots.imag)
+    if options.complex_slots or (imaginary > 2 * known.error.stated).any():  # a curve is of real values
         return np.full(values.shape, known.error.stated + rounding)
     return known.error.stated_at(values.astype(np.float64)) + rounding

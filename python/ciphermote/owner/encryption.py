@@ -204,6 +204,7 @@ def encrypt_on(
         where = choice(places, _PLACES, "places (--as)")
         integers = _integers(values)
         _check_within(integers, bound)
+        _check_sign(integers, bound, t)
         options = (integers, t, where, 32, True, "frames", max(int(bound), 1))
         with _naming_values(integers, key.parameters, t=t):
             if isinstance(key, SecretKey):
@@ -222,6 +223,19 @@ def encrypt_on(
         if isinstance(key, SecretKey):
             return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
         return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+
+
+def _check_sign(integers: NDArray[Any], largest: float, plain_modulus: int) -> None:
+    """Raises ValueRangeError for a negative integer whose declared bound leaves it another reading."""
+    negative = integers < 0
+    if 2 * largest >= plain_modulus and negative.any():
+        place = int(np.argmax(negative))
+        raise of_status(
+            "CM_ERR_VALUE_RANGE",
+            f"{integers[place]} (number {place + 1}) is negative, and with a largest value of "
+            f"{largest:,.15g} modulo {plain_modulus} it could not be told from a large one: declare less than "
+            "half of that modulus (--largest; in Python, largest), or take a larger one.",
+        )
 
 
 def _check_within(values: NDArray[Any], largest: float) -> None:
