@@ -233,8 +233,8 @@ def _check_sign(integers: NDArray[Any], largest: float, plain_modulus: int) -> N
         raise of_status(
             "CM_ERR_VALUE_RANGE",
             f"{integers[place]} (number {place + 1}) is negative, and with a largest value of "
-            f"{largest:,.15g} modulo {plain_modulus} it could not be told from a large one: declare less than "
-            "half of that modulus (--largest; in Python, largest), or take a larger one.",
+            f"{largest:,.15g} modulo {plain_modulus} it could not be told from a large one: declare less "
+            "than half of that modulus (--largest; in Python, largest), or take a larger one.",
         )
 
 
