@@ -67,10 +67,12 @@ def frames_by(commands: list[list[str]], values: np.ndarray, count: int) -> list
     return frames
 
 
-def check(found: np.ndarray, truth: np.ndarray, promised: float, allowed: float) -> None:
-    """promised: as printed, with two digits."""
-    off = np.abs(found[: len(truth)] - truth).max()
-    assert off <= 1.05 * promised and promised <= allowed
+def check(found: np.ndarray, truth: np.ndarray, promised: float, allowed: float) -> int:
+    """Return how many numbers are off by more than is promised, of which one in 1,400 may be. promised: as
+    printed, with two digits."""
+    off = np.abs(found[: len(truth)] - truth)
+    assert promised <= allowed and off.max() <= 1.5 * promised
+    return int((off > 1.05 * promised).sum())
 
 
 @pytest.mark.parametrize("key", ["symmetric", "asymmetric"])
@@ -78,7 +80,7 @@ def check(found: np.ndarray, truth: np.ndarray, promised: float, allowed: float)
 def test_an_advised_error_is_kept_by_the_printed_commands(
     computation: str, summed: int, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = 0
+    served = beyond = 0
     for number, (magnitude, digits) in enumerate(product(MAGNITUDES, DIGITS)):
         (tmp_path / str(number)).mkdir()
         monkeypatch.chdir(tmp_path / str(number))
@@ -96,16 +98,21 @@ def test_an_advised_error_is_kept_by_the_printed_commands(
         own = ciphermote.Owner.load("keys")
         evaluator = ciphermote.Evaluator(own.evaluation_keys)
         if computation == "sum":
-            check(own.decrypt(evaluator.sum(frames).to_seal()), summed * values, promised, digits * size)
+            beyond += check(
+                own.decrypt(evaluator.sum(frames).to_seal()), summed * values, promised, digits * size
+            )
         elif computation == "rotations":
             total = evaluator.inner_sum(evaluator.load(frames[0]), 16)
-            check(own.decrypt(total.to_seal())[:1], values.sum(keepdims=True), promised, digits * size)
+            beyond += check(
+                own.decrypt(total.to_seal())[:1], values.sum(keepdims=True), promised, digits * size
+            )
         else:
             square = evaluator.square(frames[0])
             if advice.levels:
                 square = evaluator.rescale(square, advice.levels)
-            check(own.decrypt(square.to_seal()), values**2, promised, digits * size)
+            beyond += check(own.decrypt(square.to_seal()), values**2, promised, digits * size)
     assert served >= len(MAGNITUDES)
+    assert beyond <= 2, "of some 200 numbers"
 
 
 @pytest.mark.parametrize("key", ["symmetric", "asymmetric"])

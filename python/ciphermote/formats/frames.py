@@ -25,7 +25,7 @@ from ciphermote.base.arguments import Bytes
 from ciphermote.base.errors import Error, FrameError
 from ciphermote.base.words import scale_name
 from ciphermote.formats import seal as sb
-from ciphermote.formats.declaration import Declaration, split
+from ciphermote.formats.declaration import Declaration, split_view
 from ciphermote.formats.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
 from ciphermote.formats.ledger import CounterLedger
 from ciphermote.formats.residues import expand_seed, in_coefficients
@@ -580,7 +580,7 @@ def stated_parameters(data: Bytes) -> ParameterSet:
 
 def stated_header(data: Bytes, parameters: ParameterSet) -> SetHeader:
     """Read the header of the first frame. Raises FrameError."""
-    return parse_frame(split(bytes(data))[1], parameters)[0].set
+    return parse_frame(bytes(split_view(data)[1]), parameters)[0].set
 
 
 def read_stated_set(data: Bytes, parameters: ParameterSet) -> FrameSet:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ciphermote import _core, _evaluator
+from ciphermote import _core
 from ciphermote import _evaluator as native
 from ciphermote.base.errors import EngineError, Error
 from ciphermote.base.words import count_of
@@ -234,7 +234,7 @@ def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress:
 
 
 def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
-    stored = _evaluator.read_stored(None, found.counter, data)
+    stored = native.read_stored(None, found.counter, data)
     places = sorted((place, at, size) for place, _, _, at, size in stored.parts)
     packets = [(place, _core.CompactPacket(data[at : at + size]).values()) for place, at, size in places]
     positions = [np.arange(place, place + len(values), dtype=np.uint32) for place, values in packets]
@@ -314,7 +314,7 @@ class _FullComputation:
             first = next(group)
             summed = self._rekeyed(self._plain_sum(_chain(first, group), first.key_id), first)
             known.add(summed.known)
-            total.add(summed._native)
+            total.add(summed.hosted)
         return self._ciphertext(total.total(), self._fleet.key_id, known.known)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
@@ -406,7 +406,7 @@ class _FullComputation:
         sums = [(native.Sum(self._context), KnownSum(distinct=True)) for _ in range(2)]
         for window in self._windows(inputs):
             for (total, known), term in zip(sums, (window, self._evaluator.square(window)), strict=True):
-                total.add(term._native)
+                total.add(term.hosted)
                 known.add(term.known)
         found = (self._ciphertext(total.total(), self._fleet.key_id, known.known) for total, known in sums)
         return [each.to_seal() for each in found]
