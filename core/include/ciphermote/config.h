@@ -183,8 +183,9 @@
  *                      744 with CM_CONFIG_PRESET_TINY (896 with CM_CONFIG_PRECISION_63), 1280 with the other
  *                      presets. Tests show that these leave no secret there on x86-64 and on RISC-V of
  *                      32 bits, without a preset and with TINY on a Cortex-M4, and with BALANCED on a
- *                      Cortex-M55. With FAST on a Cortex-M55 they leave some bytes that depend on secrets:
- *                      set 4096 there. Elsewhere nothing is tested.
+ *                      Cortex-M55. With FAST on a Cortex-M55, bytes that differ with the secrets
+ *                      stay there, at 4096 too: public residues or not, it is not known. Elsewhere nothing
+ *                      is tested.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__AVR__)
