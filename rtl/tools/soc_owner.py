@@ -133,13 +133,13 @@ COUNTER = 0x123456789A
 """The counter of ciphertexts in full."""
 
 
-def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places: Any) -> bytes:
+def ciphertext(kind: str, message: np.ndarray, largest: int, secret: SecretKey, t: int, places: Any) -> bytes:
     """Frames as a device receives them. seeded: as a device sends them; full: as a server returns them;
-    switched: with a prime less; and faulty ones, whose other form is full."""
+    switched: with a prime less; and faulty ones, whose other form is full. largest: the bound of message."""
     parameters = secret.parameters
     scheme = BFV(t + 2 if kind == "foreign" else t)
     frames = encrypt(
-        message, secret, scheme=scheme, largest=t - 1, places=places, counter=COUNTER
+        message, secret, scheme=scheme, largest=largest, places=places, counter=COUNTER
     ).to_frames()
     if kind == "seeded":
         return split(frames)[1]  # a device sends no declaration
@@ -161,12 +161,13 @@ def send(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     t = wanted["t"]
     secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))
     secret = replace(secret, key_id=rng.getrandbits(63) | 1)
-    low = -((t - 1) // 2) if wanted["signed"] else 0
+    largest = (t - 1) // 2 if wanted["signed"] else t - 1
+    least = -largest if wanted["signed"] else 0
     places = "slots" if wanted["batch"] else "coefficients"
     samples, messages = b"", []
     for kind in wanted["kinds"]:
-        message = [rng.randrange(low, low + t) for _ in range(parameters.n)]
-        frames = ciphertext(kind, np.array(message), secret, t, places)
+        message = [rng.randint(least, largest) for _ in range(parameters.n)]
+        frames = ciphertext(kind, np.array(message), largest, secret, t, places)
         samples += struct.pack("<I", len(frames)) + frames + bytes(len(frames) % 2)
         messages.append(message)
     device = Provision(parameters, secret.key_id or 0, rng.randbytes(DRAW_BYTES), secret, None)
