@@ -43,6 +43,7 @@
 #include "common/compiler.h"
 #include "common/wipe.h"
 #include "platform.h"
+#include "scheme/compact.h"
 #include "secret_key.h"
 #include "wire/tag.h"
 
@@ -86,6 +87,11 @@ static cm_frame_writer frames;
 static cm_frame_reader reader;
 static cm_decryption decryption;
 static cm_aided aided;
+static cm_encryptor encryptor;
+static cm_decryptor decryptor;
+static cm_compact_encryptor compact;
+static uint8_t compact_material[CM_COMPACT_MATERIAL_BYTES];
+static uint16_t compact_readings[8];
 static uint64_t key_id;
 static unsigned budget;
 static cm_status outcome;
@@ -368,6 +374,53 @@ static void encrypt_readings(void)
         .read = read_integer, .context = readings, .count = N, .plain_modulus = T, .largest = T - 1};
     outcome =
         test_bfv_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_writer(drop));
+}
+
+/* ---- calls that look at keys and values, to open or to refuse ---- */
+
+static void open_encryptor(void)
+{
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = open_writer(drop),
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20,
+                                      .log2_tiles = BUILD_LOG2_TILES};
+    outcome = cm_encryptor_init_symmetric(&encryptor, &secret_key, &setup);
+}
+
+static void open_decryptor(void)
+{
+    const cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
+    outcome = cm_decryptor_init(&decryptor, &secret_key, &setup);
+}
+
+static void open_compact(void)
+{
+    static cm_compact_key key;
+    key = (cm_compact_key){&cm_compact_a10, ternary, compact_material, 7, 3, 4090};
+    const cm_compact_setup setup = {.counter = &device.counter,
+                                    .sink = {drop, NULL},
+                                    .arena = arena,
+                                    .arena_bytes = CM_COMPACT_ARENA_BYTES(1, 8, 67),
+                                    .packet_bytes = 67};
+    outcome = cm_compact_init(&compact, &key, &setup);
+}
+
+static void encrypt_compact_readings(void)
+{
+    uint64_t window = CM_NEW_WINDOW;
+    platform.state = 0;
+    open_compact();
+    if (outcome == CM_OK) {
+        outcome = cm_compact_encrypt(&compact, compact_readings, 0, 8, &window);
+    }
+}
+
+static void encrypt_a_compact_reading_out_of_range(void)
+{
+    compact_readings[7] = 4091;
+    encrypt_compact_readings();
 }
 
 /* ---- decryptions of what the server returned ---- */
@@ -782,6 +835,14 @@ static void enter_world(unsigned number)
         readings[i] = (uint16_t)integers[i];
         reals[i / 2u] = (float)integers[i] / 4096.0f - 1.5f;
     }
+    for (uint32_t i = 0; i < 8; i++) {
+        compact_readings[i] = (uint16_t)(readings[i] % 4091u);
+    }
+    for (uint32_t i = 0; i < sizeof compact_material; i++) {
+        /* The header's random bytes stay, for they are public. */
+        const unsigned differs = i >= CM_RANDOM_KEY && i < CM_TAG_KEY ? 0 : number;
+        compact_material[i] = (uint8_t)(i * 13u + differs * 57u + 1u);
+    }
     memset(&platform, 0, sizeof platform);
     platform.state = number * 77u;
     memset(seed, (int)(number + 3u), sizeof seed);
@@ -857,6 +918,16 @@ static void keys_leave_no_trace_on_the_stack(void)
     CHECK_CALLS(calls, return_integers);
 }
 
+static void openings_leave_no_trace_on_the_stack(void)
+{
+    const named_call calls[] = {
+        ENDS(open_encryptor, CM_OK),
+        ENDS(open_decryptor, CM_OK),
+        ENDS(open_compact, CM_OK),
+    };
+    CHECK_CALLS(calls, return_integers);
+}
+
 static void encryptions_leave_no_trace_on_the_stack(void)
 {
     const named_call calls[] = {
@@ -869,6 +940,8 @@ static void encryptions_leave_no_trace_on_the_stack(void)
         ENDS(encrypt_integers_into_coefficients, CM_OK),
         ENDS(encrypt_integers_with_the_public_key, CM_OK),
         ENDS(encrypt_readings, CM_OK),
+        ENDS(encrypt_compact_readings, CM_OK),
+        ENDS(encrypt_a_compact_reading_out_of_range, CM_ERR_VALUE_RANGE),
     };
     CHECK_CALLS(calls, return_integers);
 }
@@ -955,6 +1028,7 @@ void test_stack(void)
 #if SEARCHES_STACK
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, a_trace_on_the_stack_is_found_unless_it_is_wiped);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, keys_leave_no_trace_on_the_stack);
+    RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, openings_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, encryptions_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, decryptions_leave_no_trace_on_the_stack);
     RUN_IF(WIPES_WHOLE || WIPES_EIGHTHS, checks_of_tags_leave_no_trace_on_the_stack);

@@ -346,14 +346,9 @@ void cmi_decryption_wipe(cm_decryption *decryption)
 
 /* ---- begin and end ---- */
 
-cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *key, void *arena,
-                              size_t arena_bytes)
+static cm_status check_lent(const cm_decryption *decryption, const cm_secret_key *key, void *arena,
+                            size_t arena_bytes)
 {
-    memset(decryption, 0, sizeof *decryption);
-    decryption->receiver =
-        (cm_receiver){decryption_begin, decryption_residues, decryption_end, decryption_fail};
-    decryption->status = CM_ERR_ARGUMENT;
-    decryption->position = CM_NO_FRAME_OPEN;
     if (!cmi_secret_key_usable(key)) {
         return CM_ERR_ARGUMENT;
     }
@@ -364,10 +359,25 @@ cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *ke
         cmi_in_arena(decryption, sizeof *decryption, arena, arena_bytes)) {
         return CM_ERR_ARENA;
     }
-    decryption->key = key;
-    decryption->arena = arena;
-    decryption->arena_bytes = arena_bytes;
     return CM_OK;
+}
+
+cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *key, void *arena,
+                              size_t arena_bytes)
+{
+    memset(decryption, 0, sizeof *decryption);
+    decryption->receiver =
+        (cm_receiver){decryption_begin, decryption_residues, decryption_end, decryption_fail};
+    decryption->status = CM_ERR_ARGUMENT;
+    decryption->position = CM_NO_FRAME_OPEN;
+    const cm_status status = check_lent(decryption, key, arena, arena_bytes);
+    cmi_wipe_stack();
+    if (status == CM_OK) {
+        decryption->key = key;
+        decryption->arena = arena;
+        decryption->arena_bytes = arena_bytes;
+    }
+    return status;
 }
 
 cm_status cmi_decryption_start(cm_decryption *decryption, cm_scheme scheme, unsigned log2_tiles)

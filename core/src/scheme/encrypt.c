@@ -627,8 +627,12 @@ static cm_status open(cm_encryptor *encryptor, cm_status status, encrypt_functio
 cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                       const cm_encryptor_setup *setup)
 {
-    return encryptor ? open(encryptor, check_symmetric(key, setup), encrypt_symmetric, key, setup)
-                     : CM_ERR_ARGUMENT;
+    if (!encryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = check_symmetric(key, setup);
+    cmi_wipe_stack();
+    return open(encryptor, status, encrypt_symmetric, key, setup);
 }
 
 cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,

@@ -90,8 +90,8 @@ static inline cm_status cmi_unless_taken(const cmi_ring *ring, const cm_prime *p
 
 /*
  * Whether memory or flash holds a polynomial of residues, rather than zeros or the ones of erased flash, with
- * which a real one begins once in 2^100 keys. The result is public, but what its parts reveal is not; hence a
- * single comparison.
+ * which a real one begins once in 2^100 keys. The result is public, but what its parts reveal is not: hence a
+ * single comparison, of residues that are read in place, because a copy would stay on the stack.
  */
 static inline bool cmi_filled_in(const uint32_t *residues)
 {
@@ -119,18 +119,6 @@ static CM_NOINLINE_UNUSED bool cmi_filled_in_ternary(const uint8_t *ternary)
     return cmi_declassified(((any - 1u) >> 8 | threes) == 0);
 }
 
-#if CM_CONFIG_TRANSFORMED_SECRET && !defined(__AVR__)
-
-/* As cmi_filled_in, for a polynomial that is stored with the constants. */
-static inline bool cmi_flash_holds_residues(const uint32_t *flash)
-{
-    uint32_t first[4];
-    cmi_flash_copy(first, (const uint8_t *)flash, sizeof first);
-    return cmi_filled_in(first);
-}
-
-#endif
-
 /* Whether what encryption reads of it is there, apart from its parameter set. */
 static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 {
@@ -140,7 +128,7 @@ static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 #if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
     return key->transformed; /* in flash, a separate address space: not inspected */
 #elif CM_CONFIG_TRANSFORMED_SECRET
-    return key->transformed && cmi_flash_holds_residues(key->transformed);
+    return key->transformed && cmi_filled_in(key->transformed);
 #else
     return key->ternary && cmi_filled_in_ternary(key->ternary);
 #endif
@@ -151,7 +139,7 @@ static inline bool cmi_secret_key_whole(const cm_secret_key *key)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET && !defined(__AVR__)
     for (unsigned i = 1; i < key->params->data_primes; i++) {
-        if (!cmi_flash_holds_residues(key->transformed + ((size_t)i << key->params->log2_n))) {
+        if (!cmi_filled_in(key->transformed + ((size_t)i << key->params->log2_n))) {
             return false;
         }
     }
