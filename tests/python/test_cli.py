@@ -186,6 +186,13 @@ def test_the_package_runs_as_a_module() -> None:
     assert subprocess.run(command, capture_output=True, text=True).stdout == f"ciphermote {__version__}\n"
 
 
+def test_output_that_would_get_lost_is_refused() -> None:
+    command = f"exec {sys.executable} -m ciphermote params 1>&-"
+    found = subprocess.run(["sh", "-c", command], check=False, stderr=subprocess.PIPE, text=True)
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: Standard output is closed")
+
+
 def test_each_command_is_found_by_its_name() -> None:
     assert set(COMMANDS) <= {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
 

@@ -8,6 +8,7 @@ by the command that needs them.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -80,6 +81,8 @@ Two readings, end to end, one command per step; run them in an empty directory:
 
 def main() -> None:
     """The entry point of the `ciphermote` command."""
+    if sys.stdout is None:  # closed by whoever started us; Python would drop what is printed without a word
+        sys.exit("error: Standard output is closed: send it to a file, or to /dev/null if nobody reads it.")
     app()
 
 

@@ -42,8 +42,7 @@ _TILE_UNITS = 16
 _RECENT_SETS = 64
 _NAMING_RESIDUES = 16
 _TAGGED = MAGIC + b"\2"
-_SEAL = b"\x5e\xa1"
-"""How tagged frames, and SEAL's bytes, begin."""
+"""How tagged frames begin."""
 _PARAMETERS_AT = 8
 
 
@@ -377,7 +376,7 @@ class FrameReader:
                 "These frames have tags (version 2), which a gateway checks: deliver them to the device's "
                 "gateway, or have the device send frames without tags."
             )
-        if head.startswith(_SEAL):
+        if head.startswith(sb.MAGIC):
             return (
                 "These are SEAL's bytes, a ciphertext or a key, and not a device's frames: give the frames. "
                 "A ciphertext needs no `ciphermote adapt`."

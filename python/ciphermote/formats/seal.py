@@ -42,8 +42,9 @@ MAX_SCALE = 2.0**200
 MAX_GALOIS_KEYS = 64
 """The most Galois keys in one object: with SEAL's default choice, 27 serve every rotation at n = 16384."""
 
-_MAGIC = 0xA15E
-_HEADER = struct.Struct("<HBBBBHQ")
+MAGIC = b"\x5e\xa1"
+"""How SEAL's bytes begin."""
+_HEADER = struct.Struct("<2sBBBBHQ")
 _VERSION = (3, 6)
 _COMPRESSION_NONE, _COMPRESSION_ZLIB, _COMPRESSION_ZSTD = 0, 1, 2
 _MODULUS_BYTES = _HEADER.size + 8
@@ -337,7 +338,7 @@ def _parse_header(
 ) -> tuple[tuple[int, int], int, int]:
     """Parse version, compression and total size from a header's 16 bytes."""
     magic, header_bytes, major, minor, compression, reserved, size = _HEADER.unpack(head)
-    if magic != _MAGIC or header_bytes != _HEADER.size or reserved != 0:
+    if magic != MAGIC or header_bytes != _HEADER.size or reserved != 0:
         fail("there is no SEAL header here; check that the bytes are a SEAL object of this kind and whole.")
     if not ((major == 3 and minor >= 6) or major == 4):
         fail(f"version {major}.{minor} is not read; save with SEAL 3.6 to 4.x.")
@@ -735,7 +736,7 @@ def read_parameters(data: bytes | bytearray | memoryview) -> SealParameters:
 def _object(*body: bytes) -> bytes:
     """Make an uncompressed object of the version that loads everywhere."""
     size = _HEADER.size + sum(len(part) for part in body)
-    return b"".join((_HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _COMPRESSION_NONE, 0, size), *body))
+    return b"".join((_HEADER.pack(MAGIC, _HEADER.size, *_VERSION, _COMPRESSION_NONE, 0, size), *body))
 
 
 def _u64(*values: int) -> bytes:
