@@ -668,21 +668,38 @@ def three_digits(ms: float | None) -> str:
     return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
 
 
+def our_milliseconds(evaluator: Results, scheme: str, operation: str, n: int) -> float | None:
+    """With the last instruction set; None where the bench has no row."""
+    name = f"{scheme}.n{n}.{operation}.{measured_isas(evaluator)[-1]}.ratio_to_seal"
+    return evaluator.params(name)["us"] / 1000 if name in evaluator.rows else None
+
+
 def paper_table(evaluator: Results, scheme: str) -> list[str]:
-    """Our milliseconds with the last instruction set, and the paper's on its fastest and smallest machine."""
-    isa = measured_isas(evaluator)[-1]
+    """Our milliseconds, and the paper's on its fastest and smallest machine."""
     rows = []
     for operation in measured_operations(evaluator, scheme):
         quoted = [paper.quoted(of[scheme], operation) for of in (paper.C5N_LARGE, paper.PI_4)]
         words = []
         for column, n in enumerate(paper.DEGREES):
-            name = f"{scheme}.n{n}.{operation}.{isa}.ratio_to_seal"
+            ours = our_milliseconds(evaluator, scheme, operation, n)
             theirs = [of[column] for of in quoted]
-            ours = evaluator.params(name)["us"] / 1000 if name in evaluator.rows else None
             words.append(", ".join(three_digits(ms) for ms in (ours, *theirs)) if ours else "")
         if any(of != (None,) * len(paper.DEGREES) for of in quoted):
             rows.append((OPERATIONS[operation], *words))
     return table((f"{SCHEMES[scheme]}, ms", *(f"n = {n:,}" for n in paper.DEGREES)), rows)
+
+
+def machines_table(evaluator: Results, scheme: str) -> list[str]:
+    """Our milliseconds at one degree, and the paper's on each of its machines."""
+    n = 8192
+    column = paper.DEGREES.index(n)
+    rows = []
+    for operation in measured_operations(evaluator, scheme):
+        quoted = [paper.quoted(of[scheme], operation)[column] for of in paper.MACHINES.values()]
+        if any(ms is not None for ms in quoted):
+            ours = our_milliseconds(evaluator, scheme, operation, n)
+            rows.append((OPERATIONS[operation], *(three_digits(ms) for ms in (ours, *quoted))))
+    return table((f"{SCHEMES[scheme]}, n = {n:,}, ms", "ours", *paper.MACHINES), rows)
 
 
 def chain_table(evaluator: Results) -> list[str]:
@@ -1141,6 +1158,7 @@ def files() -> dict[Path, str]:
             "chains": chain_table(evaluator),
             **{f"{scheme}-ratios": ratio_table(evaluator, scheme) for scheme in SCHEMES},
             **{f"{scheme}-paper": paper_table(evaluator, scheme) for scheme in SCHEMES},
+            **{f"{scheme}-machines": machines_table(evaluator, scheme) for scheme in SCHEMES},
             "resources": resources_table(evaluator),
             "armhf": armhf_table(load("evaluator_armhf")),
         },

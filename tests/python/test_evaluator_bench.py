@@ -57,6 +57,8 @@ def test_every_operation_of_the_paper_is_measured_at_every_degree_that_has_it(
     import paper
 
     for scheme, times in paper.PI_4.items():
+        for machine in paper.MACHINES.values():
+            assert {of: len(quoted) for of, quoted in machine[scheme].items()} == dict.fromkeys(times, 5)
         for operation, quoted in times.items():
             if scheme == "ckks" and operation in ("decrypt", "unbatch"):
                 operation = "decrypt_unbatch"
