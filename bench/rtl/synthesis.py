@@ -3,8 +3,8 @@
 """The hardware's area, and its clock where a free tool can place and route it.
 
 `make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes
-bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6 and ECP5, and on the ECP5 the
-clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes
+bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6, ECP5 and Cyclone V, and on
+the ECP5 the clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes
 half an hour, and resumes where it stopped.
 """
 
@@ -47,6 +47,11 @@ RUNS = [
     ),
     ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
     ("cm_client_engine", "n4096_u8_p3_deep", "xc7"),
+    *(
+        ("cm_ntt_engine", name, "cyclonev")
+        for name in ("n1024_u1_deep", "n1024_u8_deep", "n4096_u2_w40_deep")
+    ),
+    ("cm_client_engine", "n4096_u8_p3_deep", "cyclonev"),
 ]
 PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u1_deep", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},

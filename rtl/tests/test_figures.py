@@ -91,7 +91,16 @@ def test_row_beside_the_published_virtex(top, name, said):
     assert f"| {name} ({said}) | {counts} | - | " in PAGE
 
 
-def test_row_of_the_client_engine():
+@pytest.mark.parametrize("name", ["n1024_u1_deep", "n1024_u8_deep", "n4096_u2_w40_deep"])
+def test_row_of_the_cyclone(name):
+    counts = compared("engine", name, "cyclonev", ("lut", "ff", "dsp", "bram"))
+    assert f"| {name} (Yosys) | {counts} |\n" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("family", "target", "kbit"), [("Xilinx 7", "xc7", 36), ("Cyclone V", "cyclonev", 10)]
+)
+def test_row_of_the_client_engine(family, target, kbit):
     page = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
-    counts = compared("client_engine", "n4096_u8_p3_deep", "xc7", ("lut", "ff", "dsp", "bram"))
-    assert f"| Xilinx 7 | {counts} of 36 Kbit |\n" in page
+    counts = compared("client_engine", "n4096_u8_p3_deep", target, ("lut", "ff", "dsp", "bram"))
+    assert f"| {family} | {counts} of {kbit} Kbit |\n" in page

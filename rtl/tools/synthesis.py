@@ -3,8 +3,9 @@
 
     build/rtl-venv/bin/python rtl/tools/synthesis.py cm_ntt_engine n1024_u8 xc7
 
-prints the cells as JSON. Targets: xc7 and xc6s (Xilinx 7 and Spartan-6; counts after synthesis, for no free
-tool routes them), ecp5 (Lattice ECP5-85, with fmax_mhz after place and route where the device holds it).
+prints the cells as JSON. Targets: xc7, xc6s and cyclonev (Xilinx 7 and Spartan-6, Intel's Cyclone V; counts
+after synthesis, for no free tool routes them), ecp5 (Lattice ECP5-85, with fmax_mhz after place and route
+where the device holds it).
 Up to 8 units the design is flattened. Larger ones keep their hierarchy: each module is mapped once and
 counted as often as it occurs, and nothing is optimised across their borders ("flattened": false).
 """
@@ -40,8 +41,12 @@ SYNTHESIS = {
     "xc7": "synth_xilinx -family xc7",
     "xc6s": "synth_xilinx -family xc6s",
     "ecp5": "synth_lattice -family ecp5",
+    "cyclonev": "synth_intel_alm -family cyclonev",
 }
-MULTIPLIER_WIDTH = {"xc7": 24, "xc6s": 17, "ecp5": 17}
+_ASKED_FOR, _BY_DEFAULT = ("", "-flatten"), ("-noflatten", "")
+FLATTENING = {"xc7": _ASKED_FOR, "xc6s": _ASKED_FOR, "ecp5": _BY_DEFAULT, "cyclonev": _BY_DEFAULT}
+"""The script's option to keep the hierarchy, and to flatten it."""
+MULTIPLIER_WIDTH = {"xc7": 24, "xc6s": 17, "ecp5": 17, "cyclonev": 24}
 """Bits of the widest unsigned factor of the family's multipliers."""
 CELLS = {
     "lut": {
@@ -49,16 +54,23 @@ CELLS = {
         **dict.fromkeys(("RAM64M", "RAM32M"), 4),
         **dict.fromkeys(("RAM64X1D", "RAM32X1D", "CCU2C"), 2),
         "TRELLIS_DPR16X4": 6,
+        **dict.fromkeys((f"MISTRAL_ALUT{inputs}" for inputs in range(2, 7)), 1),
+        **dict.fromkeys(("MISTRAL_ALUT_ARITH", "MISTRAL_NOT", "MISTRAL_MLAB"), 1),
     },
-    "ff": dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE", "TRELLIS_FF"), 1),
-    "dsp": dict.fromkeys(("DSP48E1", "DSP48A1", "MULT18X18D"), 1),
+    "ff": dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE", "TRELLIS_FF", "MISTRAL_FF"), 1),
+    "dsp": {
+        **dict.fromkeys(("DSP48E1", "DSP48A1", "MULT18X18D", "MISTRAL_MUL27X27"), 1),
+        "MISTRAL_MUL18X18": 0.5,
+    },
     "bram": {
-        **dict.fromkeys(("RAMB36E1", "RAMB16BWER", "DP16KD", "PDPW16KD"), 1),
+        **dict.fromkeys(("RAMB36E1", "RAMB16BWER", "DP16KD", "PDPW16KD", "MISTRAL_M10K"), 1),
         **dict.fromkeys(("RAMB18E1", "RAMB8BWER"), 0.5),
     },
 }
 """What each cell counts. LUTs: with those that are shift registers, memories, inverters or, in the ECP5,
-carries. Block RAM: in the family's blocks, of 36 Kbit (xc7) or 18 Kbit (xc6s, ecp5)."""
+carries; on the Cyclone V, ALUTs, of which an ALM has two. DSP: on the Cyclone V, blocks of one product of 27
+bits or two of 18. Block RAM: in the family's blocks, of 36 Kbit (xc7), 18 Kbit (xc6s, ecp5) or 10 Kbit
+(cyclonev)."""
 LARGEST_FLATTENED = 3
 DSPS_OF_ECP5_85 = 156
 
@@ -93,8 +105,7 @@ def synthesise(
             f"read_verilog -sv -defer {' '.join(includes)} {' '.join(map(str, sources))}",
             f"chparam {values} {top}",
             f"hierarchy -check -top {top}",
-            f"{SYNTHESIS[target]} {'-flatten' if flat and target != 'ecp5' else ''}"
-            f"{'-noflatten' if not flat and target == 'ecp5' else ''}",
+            f"{SYNTHESIS[target]} {FLATTENING[target][flat]}",
             f"tee -q -o {statistics} stat -json",
             f"write_json {netlist}",
         ],
