@@ -46,7 +46,7 @@ PYTEST = .venv/bin/python -m pytest -n 2 $(if $(ALL),,-m "not slow")
 
 # One file or two for each room of the package: the contracts that other files stand on.
 QUICK_PYTHON = $(addprefix tests/python/test_,$(addsuffix .py,api arguments ciphertext parameters labels \
-    seal_bytes adapter framing golden evaluator_class bounds compact_keys cli_steps)) \
+    seal_bytes adapter frame_finder golden evaluator_class bounds compact_keys cli_steps)) \
     $(addprefix tests/gateway/test_,$(addsuffix .py,idempotency migrations openapi))
 QUICK_RTL = test_arithmetic.py test_client_shake.py test_core_file.py test_figures.py
 

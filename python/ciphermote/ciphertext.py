@@ -19,8 +19,8 @@ from ciphermote.base.arguments import Bytes, array, check_bytes, instance
 from ciphermote.base.errors import EngineError, FrameError, ParameterError
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.formats.declaration import Declaration, split_view
+from ciphermote.formats.frame_finder import are_frames
 from ciphermote.formats.frames import read_stated_set, source_of, stated_header, stated_parameters
-from ciphermote.formats.framing import are_frames
 from ciphermote.formats.labels import check_key, other_scheme
 from ciphermote.formats.residues import expand_second
 from ciphermote.formats.seal import SealCiphertext, read_as_labelled, write_ciphertext

@@ -46,7 +46,7 @@ with atheris.instrument_imports(include=["ciphermote", "link"]):
     from ciphermote.formats import device_public_key, key_directory, labels, ledger, seeded_keys
     from ciphermote.formats import frames as adapter
     from ciphermote.formats import seal as sb
-    from ciphermote.formats.framing import HEADER_BYTES
+    from ciphermote.formats.frame_finder import HEADER_BYTES
     from ciphermote.owner import keys
     from ciphermote.owner import provisioning as provision
     from ciphermote.parameters import ParameterSet, by_name

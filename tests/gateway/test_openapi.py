@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-import ciphermote.rest.operator_answers  # noqa: F401 (its models are Models too)
+import ciphermote.rest.operator  # noqa: F401 (its models are Models too)
 import pytest
 from ciphermote.gateway.api import description
 from ciphermote.gateway.operator_api import operators

@@ -11,8 +11,8 @@ import pytest
 from ciphermote import Ciphertext, Evaluator, Owner, encrypt
 from ciphermote import _evaluator as native
 from ciphermote.formats.declaration import split
+from ciphermote.formats.frame_finder import HEADER_BYTES
 from ciphermote.formats.frames import read_stated_set
-from ciphermote.formats.framing import HEADER_BYTES
 from ciphermote.owner.encryption import Xof
 from ciphermote.parameters import BFV, BUILTIN, CKKS, ParameterSet, by_name
 

@@ -29,7 +29,7 @@ class Xof(StrEnum):
 
 
 def _are_frames(data: bytes) -> bool:
-    from ciphermote.formats.framing import are_frames
+    from ciphermote.formats.frame_finder import are_frames
 
     return are_frames(data)
 

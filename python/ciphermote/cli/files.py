@@ -23,7 +23,7 @@ def read(path: Path, most: int = MOST_OBJECT_BYTES) -> bytes:
 
 
 def read_ciphertext(path: Path) -> bytes:
-    from ciphermote.formats.framing import MAGIC
+    from ciphermote.formats.frame_finder import MAGIC
 
     if path.is_dir():
         raise FrameError(f"{path} is a directory: give its files, {path}/*.ct (to `decrypt`, one of them).")

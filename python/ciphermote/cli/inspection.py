@@ -29,8 +29,8 @@ from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import seal as sb
 from ciphermote.formats import seeded_keys
 from ciphermote.formats.declaration import split
+from ciphermote.formats.frame_finder import HEADER_BYTES, MAGIC
 from ciphermote.formats.frames import XOF_NAMES, FrameReader, FrameSet, parse_frame
-from ciphermote.formats.framing import HEADER_BYTES, MAGIC
 from ciphermote.formats.key_directory import MANIFEST_FILE
 from ciphermote.formats.labels import MOST_LABEL_BYTES, Kind, detach
 from ciphermote.formats.ledger import is_ledger

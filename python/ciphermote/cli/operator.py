@@ -25,7 +25,7 @@ from ciphermote.cli.options import JsonOption
 if TYPE_CHECKING:
     from ciphermote.gateway.operator_client import OperatorClient
     from ciphermote.rest.answers import Answer
-    from ciphermote.rest.operator_answers import Deletion, Token
+    from ciphermote.rest.operator import Deletion, Token
 
 _DAY = 86_400.0
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ciphermote import _core
 from ciphermote.base.errors import FrameError
-from ciphermote.formats.framing import DECLARATION_BYTES, DECLARATION_VERSION, MAGIC
+from ciphermote.formats.frame_finder import DECLARATION_BYTES, DECLARATION_VERSION, MAGIC
 
 _FIELDS = struct.Struct("<2sBB4xIQQd8x")
 _CRC = struct.Struct("<I")

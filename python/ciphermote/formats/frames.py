@@ -2,10 +2,10 @@
 """The adapter: a device's frames in, a SEAL ciphertext out, and every field checked before SEAL sees a byte.
 
 Frames of one ciphertext (a set) may arrive in any order, in any pieces and with anything between them
-(framing.py). A FrameReader stores the residues of a few sets and at most one frame of raw bytes, so a sender
-cannot fill its memory. A frame's checksum detects accidents. Only the transport can prove that frames come
-from the right device, and only a ledger (ledger.py) that they arrive for the first time. docs/wire-format.md
-has the layout.
+(frame_finder.py). A FrameReader stores the residues of a few sets and at most one frame of raw bytes, so a
+sender cannot fill its memory. A frame's checksum detects accidents. Only the transport can prove that frames
+come from the right device, and only a ledger (ledger.py) that they arrive for the first time.
+docs/wire-format.md has the layout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ciphermote.base.errors import Error, FrameError
 from ciphermote.base.words import scale_name
 from ciphermote.formats import seal as sb
 from ciphermote.formats.declaration import Declaration, split_view
-from ciphermote.formats.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
+from ciphermote.formats.frame_finder import HEADER_BYTES, MAGIC, FrameFinder, Gap, is_declaration
 from ciphermote.formats.ledger import CounterLedger
 from ciphermote.formats.residues import expand_seed, in_coefficients
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, by_id

@@ -25,7 +25,7 @@ from ciphermote.compact.sums import CompactSum
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
-from ciphermote.formats import framing
+from ciphermote.formats import frame_finder
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.devices import unsigned
@@ -351,7 +351,7 @@ class _FullComputation:
         """Return what is known about a window's values."""
         if self._scheme.is_bfv or found.largest is None:
             return Known(found.largest)
-        key: Key = "symmetric" if framing.is_seeded(data) else "asymmetric"
+        key: Key = "symmetric" if frame_finder.is_seeded(data) else "asymmetric"
         return Known.encrypted(found.largest, self._parameters, key, self._scale)
 
     @staticmethod

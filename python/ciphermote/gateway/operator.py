@@ -20,7 +20,7 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.quotas import USED_NUMBERS
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import LATEST, Registry
-from ciphermote.rest.operator_answers import (
+from ciphermote.rest.operator import (
     AuditEntry,
     AuditPage,
     Deletion,

@@ -13,7 +13,7 @@ from ciphermote.gateway.api import PROBLEMS, TheGateway, actor_of, gateway_of
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.bodies import StrictRoute
 from ciphermote.rest import routes
-from ciphermote.rest.operator_answers import (
+from ciphermote.rest.operator import (
     AuditPage,
     Deletion,
     DeletionPage,

@@ -17,7 +17,7 @@ from ciphermote.gateway.gateway_files import operator_socket
 from ciphermote.rest import routes
 from ciphermote.rest.answers import Answer, Item, Page
 from ciphermote.rest.http import checked_token, checked_url, refusal_of
-from ciphermote.rest.operator_answers import (
+from ciphermote.rest.operator import (
     AuditEntry,
     AuditPage,
     Deletion,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets: made, checked against the security tables, named, and written as C.
+"""Parameter sets: made, checked against the security tables, and named.
 
 Pure Python, with nothing but the standard library. tools/generate_tables.py generates the C library's tables
 (core/src/params/sets.c) from this module, so the two cannot differ.

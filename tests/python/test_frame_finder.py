@@ -12,9 +12,9 @@ from types import FrameType
 import numpy as np
 import pytest
 from ciphermote import _core
-from ciphermote.formats import framing
+from ciphermote.formats import frame_finder
+from ciphermote.formats.frame_finder import HEADER_BYTES, FrameFinder, Gap
 from ciphermote.formats.frames import FrameReader, FrameSet
-from ciphermote.formats.framing import HEADER_BYTES, FrameFinder, Gap
 from ciphermote.parameters import ParameterSet, by_name
 from ciphermote.parameters.native import core_params
 from sensor import patched
@@ -137,7 +137,7 @@ def test_work_and_memory_a_byte_are_bounded_whatever_the_bytes(
             headers += 1
             return length_of(params, data)
 
-    monkeypatch.setattr(framing, "_core", Counting)
+    monkeypatch.setattr(frame_finder, "_core", Counting)
     stream = headers_in_a_row(parameters, 1 << 20)
     finder = FrameFinder(parameters)
     dropped = kept = most = 0
@@ -159,13 +159,13 @@ class Stop(Exception):
 
 
 def count_lines(run: Callable[[], object], most: int) -> int:
-    """Count the lines of framing.py that run, including each step of a loop within a line. Stop at more than
-    `most`."""
+    """Count the lines of frame_finder.py that run, including each step of a loop within a line. Stop at more
+    than `most`."""
     lines = 0
 
     def trace(frame_of: FrameType, event: str, argument: object) -> Callable[..., object] | None:
         nonlocal lines
-        if frame_of.f_code.co_filename != framing.__file__:
+        if frame_of.f_code.co_filename != frame_finder.__file__:
             return None
         lines += 1
         if lines > most:
