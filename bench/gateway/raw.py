@@ -16,6 +16,7 @@ import queue
 import ssl
 import sys
 import threading
+import time
 from pathlib import Path
 
 import aiomqtt
@@ -27,7 +28,7 @@ from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
 from ciphermote.gateway.http_server import https_server
-from ciphermote.gateway.intake import MOST_DELIVERY_BYTES
+from ciphermote.gateway.intake import GATHERING_SECONDS, MOST_DELIVERY_BYTES
 from ciphermote.gateway.mqtt import SUBSCRIPTION
 from ciphermote.gateway.uploads import headers_of, read_body, send_octets, stated_length
 from paho.mqtt.packettypes import PacketTypes
@@ -70,6 +71,7 @@ class Store:
                 rows = [(str(extent),) for extent in extents]
                 database.executemany("INSERT INTO kept (extent) VALUES (?)", rows)
             self._loop.call_soon_threadsafe(self._answer, [future for _, future in taken])
+            time.sleep(GATHERING_SECONDS)
 
     @staticmethod
     def _answer(futures: list[asyncio.Future[bytes]]) -> None:

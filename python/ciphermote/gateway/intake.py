@@ -4,8 +4,9 @@
 One thread takes all deliveries since its last round: the C library checks every byte without the
 interpreter's lock, the rules of devices.py decide, the bytes are appended to a segment and synced, the rows
 are committed, and then all are answered at once. So a round costs two syncs, however many deliveries it has,
-and the next round gathers while the disk works. A round takes deliveries from each device in turn (turns.py):
-whatever others send, a device's delivery is in the next round, unless more devices have one than fit a round.
+and the next round gathers while the disk works, and for a millisecond more. A round takes deliveries from
+each device in turn (turns.py): whatever others send, a device's delivery is in the next round, unless more
+devices have one than fit a round.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ MOST_PENDING_BYTES = 64 << 20
 MOST_PENDING = 4096
 MOST_QUARANTINED = 16
 """The most waiting deliveries of a device; more are refused."""
+GATHERING_SECONDS = 0.001
+"""The least time from the end of a round to the next one. Whoever was answered sends again within it, so that
+all who wait for answers are in every round, and not half of them in every other one."""
 _ROUND = 512
 _ROUND_BYTES = 32 << 20
 _MOST_DEVICES = 20_000
@@ -359,6 +363,7 @@ class Intake:
                 assert self._loop is not None
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(_answer, messages)
+                time.sleep(GATHERING_SECONDS)
 
     def _gather(self, turns: Turns[_Message]) -> bool:
         """Gather deliveries, waiting if there are none, and return whether the intake ends."""
