@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ATtiny85: BUILD/attiny85/node.elf, and its flash and EEPROM as .hex. Needs Debian's gcc-avr, avr-libc.
-# GENERATED holds compact_keys.h (`ciphermote compact enroll`). NODE_SET: A10, A16 or B; NODE: options of
+# GENERATED holds compact_keys.h (`ciphermote compact enroll`). NODE_SET: A10, A16, B or L; NODE: options of
 # attiny85/main.c, such as NODE=-DNODE_VALUES=8. Included by Makefile.
 .PHONY: attiny85
 
@@ -15,7 +15,7 @@ T85_FLAGS += -mstrict-X -fno-inline-functions-called-once -fno-partial-inlining 
 T85_FLAGS += -ffunction-sections -fdata-sections -Wall -Wextra $(WERROR)
 T85_FLAGS += -DCM_CONFIG_MAX_LOG2_N=10 -DCM_CONFIG_COMPACT_SET=CM_CONFIG_COMPACT_SET_$(NODE_SET)
 # What is below main when it wipes: as deep as anything went.
-T85_FLAGS += -DCM_CONFIG_WIPE_STACK_BYTES=$(if $(filter B,$(NODE_SET)),69,66) $(NODE)
+T85_FLAGS += -DCM_CONFIG_WIPE_STACK_BYTES=$(if $(filter B L,$(NODE_SET)),74,66) $(NODE)
 T85_FLAGS += -I$(ROOT)/core/include -I$(ROOT)/core/src -iquote attiny85 -iquote arduino/src
 # The deepest stack there was is 134 bytes (tests/avr/test_attiny85.py); what does not leave it is refused.
 T85_STACK := 140

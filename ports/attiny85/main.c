@@ -42,8 +42,10 @@
 #define WIRE_BITS 17
 #elif CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B
 #define WIRE_BITS 22
+#elif CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_L
+#define WIRE_BITS 24
 #else
-#error "Name a set of one prime: CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_A10, ..._A16 or ..._B."
+#error "Name a set of one prime: CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_A10, _A16, _B or _L."
 #endif
 
 _Static_assert(NODE_END <= 255 && NODE_FIRST + NODE_VALUES <= NODE_END, "positions are bytes: at most 255");

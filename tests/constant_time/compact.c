@@ -5,8 +5,8 @@
 
 enum { FEW = 21, MANY = 100, PACKET_BYTES = 222 };
 
-static const cm_compact_set *const sets[] = {&cm_compact_a10, &cm_compact_a16, &cm_compact_b, &cm_compact_c,
-                                             &cm_compact_d};
+static const cm_compact_set *const sets[] = {&cm_compact_a10, &cm_compact_a16, &cm_compact_b,
+                                             &cm_compact_c,   &cm_compact_d,   &cm_compact_l};
 
 static uint8_t material[CM_COMPACT_MATERIAL_BYTES];
 static uint16_t values[MANY];

@@ -57,7 +57,7 @@ static void send_values(const uint8_t *choices, const uint8_t *bytes, size_t len
     memcpy(material + 96, tag_key, sizeof tag_key);
     memset(ternary, 0x19, sizeof ternary);
     const cm_compact_key key = {
-        cm_compact_set_by_id((uint8_t)(1 + fuzz_choice(choices[0], 5))), ternary, material, 1, 1, 255};
+        cm_compact_set_by_id((uint8_t)(1 + fuzz_choice(choices[0], 6))), ternary, material, 1, 1, 255};
     received radio = {material + 96, 0};
     const uint16_t packet_bytes = (uint16_t)(30u + choices[3]);
     const size_t arena_bytes = CM_COMPACT_ARENA_BYTES(2, choices[4] % 64u, packet_bytes);

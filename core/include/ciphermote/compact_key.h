@@ -31,12 +31,13 @@ typedef struct cm_compact_set {
     uint8_t wire_bits;    /* of floor((Q - 1) / 2^d) */
 } cm_compact_set;
 
-/* 128-bit security by the 2024 guidelines; all but B also against quantum attackers. */
+/* 128-bit security by the 2024 guidelines; all but B and L also against quantum attackers. */
 extern const cm_compact_set cm_compact_a10; /* n = 1024, 16 bits: one device's 4090, or ten devices' 409 */
 extern const cm_compact_set cm_compact_a16; /* n = 1024, 17 bits: sixteen devices' 255 */
 extern const cm_compact_set cm_compact_b;   /* n = 1024, 22 bits: 64 devices' 1023 */
 extern const cm_compact_set cm_compact_c;   /* n = 2048, 30 bits: 1000 devices' 4095 */
 extern const cm_compact_set cm_compact_d;   /* n = 2048, 35 bits: 10,000 devices' 4095 */
+extern const cm_compact_set cm_compact_l;   /* n = 1024, 24 bits: weights of 8 on sixteen values of 255 */
 
 /* The set with this id, or null. */
 const cm_compact_set *cm_compact_set_by_id(uint8_t id);

@@ -29,7 +29,8 @@
 #define CM_CONFIG_COMPACT_SET_B 3
 #define CM_CONFIG_COMPACT_SET_C 4
 #define CM_CONFIG_COMPACT_SET_D 5
-#define CM_CONFIG_COMPACT_SET_ANY 6
+#define CM_CONFIG_COMPACT_SET_L 6
+#define CM_CONFIG_COMPACT_SET_ANY 7
 
 /* 1 for the values 0 and 1 alone, as written: any other word is 0 here. */
 #define CM_SWITCH_0 1
@@ -226,17 +227,17 @@
 
 /*
  * CM_CONFIG_COMPACT_SET       The set of all compact keys of the build, CM_CONFIG_COMPACT_SET_A10, ..._A16,
- *                      ..._B, ..._C or ..._D: keys of others are refused (CM_ERR_PARAMS). With link-time
- *                      optimisation, or in a build from one file, the set's constants become part of the
- *                      code, and what it has no use for is left out; on AVR, cm_compact_a10 and its like are
- *                      then in flash, for keys to point at, not to be read. For chips with a few KB of flash.
- *                      Packets are the same. Default: CM_CONFIG_COMPACT_SET_ANY.
+ *                      ..._B, ..._C, ..._D or ..._L: keys of others are refused (CM_ERR_PARAMS). With
+ *                      link-time optimisation, or in a build from one file, the set's constants become part
+ *                      of the code, and what it has no use for is left out; on AVR, cm_compact_a10 and its
+ *                      like are then in flash, for keys to point at, not to be read. For chips with a few KB
+ *                      of flash. Packets are the same. Default: CM_CONFIG_COMPACT_SET_ANY.
  */
 #ifndef CM_CONFIG_COMPACT_SET
 #define CM_CONFIG_COMPACT_SET CM_CONFIG_COMPACT_SET_ANY
 #endif
 #if CM_CONFIG_COMPACT_SET < CM_CONFIG_COMPACT_SET_A10 || CM_CONFIG_COMPACT_SET > CM_CONFIG_COMPACT_SET_ANY
-#error "CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_ANY, ..._A10, ..._A16, ..._B, ..._C or ..._D."
+#error "CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_ANY, ..._A10, ..._A16, ..._B, ..._C, ..._D or ..._L."
 #endif
 #if (CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_C || \
      CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_D) && \
@@ -354,14 +355,15 @@
 
 /*
  * CM_CONFIG_PRIME_BITS        On AVR, the bits of all primes that the program names, if they are the same: 20
- *                      (the compact sets but B) or 26. What other primes need is left out, and they are
+ *                      (the compact sets but B and L) or 26. What other primes need is left out, and they are
  *                      refused (CM_ERR_PARAMS). 0: any. Elsewhere it changes nothing. Default: those of
  *                      CM_CONFIG_COMPACT_SET on AVR without a multiplier, else 0.
  */
 #ifndef CM_CONFIG_PRIME_BITS
 #if !defined(__AVR__) || defined(__AVR_HAVE_MUL__) || CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_ANY
 #define CM_CONFIG_PRIME_BITS 0
-#elif CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B
+#elif CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B || \
+    CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_L
 #define CM_CONFIG_PRIME_BITS 26
 #else
 #define CM_CONFIG_PRIME_BITS 20
@@ -370,10 +372,11 @@
 #if CM_CONFIG_PRIME_BITS != 0 && CM_CONFIG_PRIME_BITS != 20 && CM_CONFIG_PRIME_BITS != 26
 #error "CM_CONFIG_PRIME_BITS must be 0, 20 or 26."
 #endif
-#if (CM_CONFIG_PRIME_BITS == 20 && CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B) || \
+#if (CM_CONFIG_PRIME_BITS == 20 && (CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B || \
+                                    CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_L)) || \
     (CM_CONFIG_PRIME_BITS == 26 && CM_CONFIG_COMPACT_SET < CM_CONFIG_COMPACT_SET_ANY && \
-     CM_CONFIG_COMPACT_SET != CM_CONFIG_COMPACT_SET_B)
-#error "CM_CONFIG_PRIME_BITS must be the bits of CM_CONFIG_COMPACT_SET's primes: 26 for B, 20 for the others."
+     CM_CONFIG_COMPACT_SET != CM_CONFIG_COMPACT_SET_B && CM_CONFIG_COMPACT_SET != CM_CONFIG_COMPACT_SET_L)
+#error "CM_CONFIG_PRIME_BITS must be the bits of CM_CONFIG_COMPACT_SET's primes: 26 for B and L, 20 for the others."
 #endif
 #ifdef __AVR__
 #define CM_PRIME_BITS CM_CONFIG_PRIME_BITS

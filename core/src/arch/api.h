@@ -248,8 +248,8 @@ typedef struct cmi_arch {
     /*
      * The same for the next `terms` residues of an expansion, a multiple of 32, and the packed secret s,
      * which is stored with the constants: sums[i] -= the sum over j of residue[j] s[from + i - j], modulo q.
-     * Sums are residues before and after. There are at most 2^30 / 2^bits terms, for q of so many bits. room:
-     * CM_COMPACT_ROOM bytes.
+     * Sums are residues before and after; with CM_TARGET_WIDE_TERMS, within 2^(30 - bits) q of 0, for q of so
+     * many bits. There are at most 2^(30 - bits) terms. room: CM_COMPACT_ROOM bytes.
      */
     int (*ternary_terms)(uint32_t *sums, uint16_t count, cmi_uniform *uniform, const uint8_t *ternary,
                          int16_t from, uint16_t terms, void *room);

@@ -200,6 +200,7 @@ CMI_HIDDEN_END
 #define CM_TARGET_sample_cbd avr_sample_cbd
 #if CM_AVR_COMPACT
 #define CM_TARGET_ternary_terms avr_ternary_terms
+#define CM_TARGET_WIDE_TERMS (!CM_AVR_MUL && CM_PRIME_BITS == 26)
 #endif
 #define CM_TARGET_poly1305_blocks avr_poly1305_blocks
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE

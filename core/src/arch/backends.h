@@ -144,6 +144,9 @@ CMI_HIDDEN_END
 #ifndef CM_TARGET_ternary_terms
 #define CM_TARGET_ternary_terms CM_DECLINED
 #endif
+#ifndef CM_TARGET_WIDE_TERMS /* whether its sums are left for the caller to reduce */
+#define CM_TARGET_WIDE_TERMS 0
+#endif
 #ifndef CM_TARGET_poly1305_blocks
 #define CM_TARGET_poly1305_blocks CM_DECLINED
 #endif

@@ -24,11 +24,10 @@ CMI_HIDDEN_BEGIN
 
 /* The next residues of 20 bits. pending: how many bits, and the bits. */
 void cmi_avr_uniform_20(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q, uint8_t *pending);
-/* The same of 26 bits, in four bytes each. */
-void cmi_avr_uniform_bitwise(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q,
-                             uint8_t *pending);
+/* The same of 26 bits, in four bytes each. pending: how many bits, as the highest of the byte. */
+void cmi_avr_uniform_bytes(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q, uint8_t *pending);
 #if CM_PRIME_BITS == 26
-#define UNIFORM cmi_avr_uniform_bitwise
+#define UNIFORM cmi_avr_uniform_bytes
 #else
 #define UNIFORM cmi_avr_uniform_20
 #endif
@@ -42,6 +41,8 @@ void cmi_avr_ternary_one(uint32_t *sum, const uint8_t *residues, const uint8_t *
 void cmi_avr_ternary_single(uint32_t *sum, cmi_stream *stream, const uint8_t *ternary, uint16_t from,
                             const uint32_t *q);
 void cmi_avr_ternary_sums(uint32_t *sums, const uint8_t *residues, const uint8_t *window, uint8_t count);
+/* Sums within 2 half of 0, to within half of it. */
+void cmi_avr_ternary_halve(uint32_t *sums, uint8_t count, uint32_t half);
 /* Sums of a residue and at most 2^10 more, positive or negative, for a prime of 20 bits. */
 void cmi_avr_ternary_reduce(uint32_t *sums, uint8_t count, uint32_t q);
 
@@ -111,13 +112,14 @@ int cmi_avr_ternary_terms(uint32_t *sums, uint16_t count, cmi_uniform *uniform, 
     if (!single) {
         add_drawn_terms(sums, count, uniform, ternary, from, terms, room);
     }
-#if CM_PRIME_BITS == 26
-    cmi_compact_reduce(sums, count, q, 26);
-#else
     for (uint16_t at = 0; at < count; at += CM_COMPACT_GROUP) {
-        cmi_avr_ternary_reduce(sums + at, group_of((uint16_t)(count - at)), q);
-    }
+        const uint8_t some = group_of((uint16_t)(count - at));
+#if CM_PRIME_BITS == 26
+        cmi_avr_ternary_halve(sums + at, some, q << 4); /* 16 terms to sums within 16 q of 0: 32 q < 2^31 */
+#else
+        cmi_avr_ternary_reduce(sums + at, some, q);
 #endif
+    }
     return 1;
 }
 

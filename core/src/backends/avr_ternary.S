@@ -599,7 +599,8 @@
 
 /*
  * void cmi_avr_ternary_sums(uint32_t *sums, const uint8_t residues[24], const uint8_t *window, uint8_t count)
- * For count > 0. A residue x is added as (x ^ sign) & mask, and the sign as a carry.
+ * For count > 0. A residue x is added as (x ^ sign) & mask, and the sign as a carry. Inverted, a code's lower bit
+ * is the mask, and its upper one the sign where that is set.
  */
 #define count r14
 #define skipped r15
@@ -616,6 +617,7 @@
 
     .macro next_codes
     ld      codes, X+
+    com     codes
     ldi     places, 4
     .endm
 
@@ -652,14 +654,12 @@
     ldd     s3, Z+3
     ldi     left, RESIDUES
 3:  sbiw    r28, RESIDUE_BYTES
-    mov     mask, codes
-    andi    mask, 3
-    dec     mask
-    mov     sign, mask
-    andi    mask, 1
-    neg     mask
-    lsl     sign
+    lsr     codes
+    sbc     mask, mask
+    lsr     codes
     sbc     sign, sign
+    and     sign, mask
+    cp      r1, sign
     add_masked 0, s0
     add_masked 1, s1
     add_masked 2, s2
@@ -668,8 +668,6 @@
 #else
     adc     s3, sign
 #endif
-    lsr     codes
-    lsr     codes
     dec     places
     brne    4f
     next_codes
@@ -707,6 +705,64 @@
 #undef s1
 #undef s2
 #undef s3
+
+#if !CM_AVR_MUL && CM_PRIME_BITS == 26
+
+/*
+ * void cmi_avr_ternary_halve(uint32_t *sums, uint8_t count, uint32_t half)
+ * Bring sums within 2 half of 0 within half of it: half is taken off, or added to those below 0. For count > 0.
+ */
+#define half0 r18
+#define half1 r19
+#define half2 r20
+#define half3 r21
+#define count r22
+#define sign r23
+#define s0 r24
+#define s1 r25
+#define s2 r26
+#define s3 r27
+
+    .macro take_off half, s
+    mov     r0, \half
+    eor     r0, sign
+    sbc     \s, r0
+    .endm
+
+    function cmi_avr_ternary_halve
+    movw    r30, r24
+1:  ldd     s0, Z+0
+    ldd     s1, Z+1
+    ldd     s2, Z+2
+    ldd     s3, Z+3
+    mov     sign, s3
+    lsl     sign
+    sbc     sign, sign /* and the carry is the sign's */
+    take_off half0, s0
+    take_off half1, s1
+    take_off half2, s2
+    take_off half3, s3
+    st      Z+, s0
+    st      Z+, s1
+    st      Z+, s2
+    st      Z+, s3
+    dec     count
+    brne    1b
+    ret
+    end_function cmi_avr_ternary_halve
+
+#undef half0
+#undef half1
+#undef half2
+#undef half3
+#undef count
+#undef sign
+#undef s0
+#undef s1
+#undef s2
+#undef s3
+
+#endif
 
 /*
  * void cmi_avr_ternary_reduce(uint32_t *sums, uint8_t count, uint32_t q)

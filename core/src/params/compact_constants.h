@@ -111,5 +111,25 @@
         35u, /* bits on the wire */ \
     }
 
+#define CM_COMPACT_L_PRIMES \
+    { \
+        {67104769u, 50327551u, 262080u, 37747713u, 195478u, 67039237u}, \
+    }
+#define CM_COMPACT_L(primes) \
+    { \
+        primes, \
+        32641u, /* t */ \
+        2055u, /* floor(Q / t) */ \
+        27514u, /* Q mod t */ \
+        3620346502u, /* floor(2^32 (Q mod t) / t) */ \
+        0u, /* 2^32 / q_0 mod q_1 */ \
+        4095u, /* largest value */ \
+        6u, /* id */ \
+        10u, /* log2 n */ \
+        1u, /* primes */ \
+        2u, /* dropped bits */ \
+        24u, /* bits on the wire */ \
+    }
+
 /* clang-format on */
 #endif

@@ -21,6 +21,7 @@ DEFINE_SET(cm_compact_a16, CM_COMPACT_A16);
 DEFINE_SET(cm_compact_b, CM_COMPACT_B);
 DEFINE_SET(cm_compact_c, CM_COMPACT_C);
 DEFINE_SET(cm_compact_d, CM_COMPACT_D);
+DEFINE_SET(cm_compact_l, CM_COMPACT_L);
 
 const cm_compact_set *cm_compact_set_by_id(uint8_t id)
 {
@@ -38,6 +39,8 @@ const cm_compact_set *cm_compact_set_by_id(uint8_t id)
         return &cm_compact_c;
     case 5:
         return &cm_compact_d;
+    case 6:
+        return &cm_compact_l;
     default:
         return 0;
     }

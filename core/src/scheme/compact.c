@@ -126,6 +126,9 @@ CM_NOINLINE static void direct_products(const cm_compact_key *key, uint16_t firs
                                 (int16_t)(first - j), terms, &work->step)) {
         j = (uint16_t)(j + terms);
     }
+    if (CM_TARGET_WIDE_TERMS && j > 0) {
+        cmi_compact_reduce(sums, count, prime->q, bits);
+    }
     for (; j < n; j = (uint16_t)(j + CM_COMPACT_READ)) {
         cmi_uniform_values(&work->of.uniform, work->step.block.residues, CM_COMPACT_READ);
         for (uint16_t at = 0; at < count; at += CM_COMPACT_GROUP) {

@@ -62,6 +62,7 @@ class SetName(StrEnum):
     B = "b"
     C = "c"
     D = "d"
+    L = "l"
 
 
 def _has(module: str, name: str) -> Any:
