@@ -247,6 +247,24 @@ class CompactSum:
     def residues(self) -> NDArray[numpy.uint32]:
         """uint32 [2, primes, n], coefficients."""
 
+class CompactForms:
+    """Linear forms of the values in windows of the compact lane."""
+
+    def __init__(
+        self, context: Context, positions: NDArray[numpy.uint32], weights: NDArray[numpy.int64]
+    ) -> None:
+        """positions: uint32, ascending; weights: int64 [forms, positions]."""
+
+    def constants(self, payload: NDArray[numpy.uint64], dropped_bits: int) -> NDArray[numpy.uint32]:
+        """
+        uint32 [windows, forms, primes] of uint64 [windows, positions]: the constant coefficients.
+        """
+
+    def polynomials(self, seed: bytes) -> NDArray[numpy.uint32]:
+        """
+        uint32 [forms, primes, n], coefficients: the second polynomials under a seed of 32 bytes.
+        """
+
 class RekeyKey:
     """Brings ciphertexts under a device's own key under the owner's."""
 

@@ -265,6 +265,31 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> compact_residues(const CompactSum 
     return copy_of<3>(residues, {2, sum.primes(), residues.size() / 2 / sum.primes()});
 }
 
+/* What a function computes without the interpreter's lock. */
+template <class Call> std::vector<uint32_t> without_lock(Call call)
+{
+    const nb::gil_scoped_release released;
+    return call();
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>>
+constants_of(const CompactForms &forms,
+             const nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> &payload,
+             unsigned dropped_bits)
+{
+    const std::vector<uint32_t> found = without_lock([&] {
+        return forms.constants({payload.data(), payload.size()}, dropped_bits);
+    });
+    return copy_of<3>(found, {found.size() / forms.count() / forms.primes(), forms.count(), forms.primes()});
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> polynomials_of(const CompactForms &forms, const Bytes &seed)
+{
+    const std::span<const uint8_t> bytes = span_of(seed);
+    const std::vector<uint32_t> found = without_lock([&] { return forms.polynomials(bytes); });
+    return copy_of<3>(found, {forms.count(), forms.primes(), found.size() / forms.count() / forms.primes()});
+}
+
 /* The evaluator's errors become the package's. */
 void register_evaluator_errors()
 {
@@ -420,6 +445,22 @@ NB_MODULE(_evaluator, m)
         .def("add", &add_window, "seed"_a, "positions"_a, "payload"_a, "dropped_bits"_a, "weight"_a,
              "seed: 32 bytes; positions: uint32, ascending; payload: uint64, coefficients without low bits.")
         .def("residues", &compact_residues, "uint32 [2, primes, n], coefficients.");
+
+    nb::class_<CompactForms>(m, "CompactForms", "Linear forms of the values in windows of the compact lane.")
+        .def(
+            "__init__",
+            [](CompactForms *self, const std::shared_ptr<Context> &context,
+               const Numbers<uint32_t> &positions,
+               const nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> &weights) {
+                new (self) CompactForms(context, {positions.data(), positions.size()},
+                                        {weights.data(), weights.size()});
+            },
+            "context"_a, "positions"_a, "weights"_a,
+            "positions: uint32, ascending; weights: int64 [forms, positions].")
+        .def("constants", &constants_of, "payload"_a, "dropped_bits"_a,
+             "uint32 [windows, forms, primes] of uint64 [windows, positions]: the constant coefficients.")
+        .def("polynomials", &polynomials_of, "seed"_a,
+             "uint32 [forms, primes, n], coefficients: the second polynomials under a seed of 32 bytes.");
 
     nb::class_<RekeyKey>(m, "RekeyKey", "Brings ciphertexts under a device's own key under the owner's.")
         .def(

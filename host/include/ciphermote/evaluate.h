@@ -330,6 +330,35 @@ class CompactSum
     std::unique_ptr<Body> body_;
 };
 
+// Linear forms of the values in one window of the compact lane: for each row of weights, a ciphertext whose
+// constant coefficient decrypts to the sum of weights times values, and whose other coefficients are noise. With
+// weights w at positions p its second polynomial is the window's times the sum of w X^-p, and of the first one
+// only the constant coefficient is known. Whether the noise leaves that right is the caller's to see to. Threads
+// may share one.
+class CompactForms
+{
+  public:
+    // positions: those that windows have sent, which go up. weights: [forms][positions], of at most 2^20 in
+    // magnitude. Error for anything else, and unless the chain has 1 or 2 data primes.
+    CompactForms(std::shared_ptr<const Context> context, std::span<const std::uint32_t> positions,
+                 std::span<const std::int64_t> weights);
+    ~CompactForms();
+    CompactForms(CompactForms &&) noexcept;
+    CompactForms &operator=(CompactForms &&) noexcept;
+
+    std::size_t count() const; // of forms
+    unsigned primes() const;
+    // uint32 [windows][forms][primes]: the constant coefficients of the first polynomials. payload:
+    // [windows][positions], as for CompactSum::add, with its errors.
+    std::vector<std::uint32_t> constants(std::span<const std::uint64_t> payload, unsigned dropped_bits) const;
+    // uint32 [forms][primes][n], coefficients: the second polynomials. seed: a window's, 32 bytes.
+    std::vector<std::uint32_t> polynomials(std::span<const std::uint8_t> seed) const;
+
+  private:
+    struct Body;
+    std::unique_ptr<Body> body_;
+};
+
 // X -> X^element
 std::uint32_t galois_element(const Context &context, int step);
 

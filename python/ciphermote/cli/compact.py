@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote compact`: small packets for encrypted sums, one command per step."""
+"""`ciphermote compact`: small packets for encrypted sums and scores, one command per step."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ciphermote.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
+    from ciphermote.compact.keys import CompactKeys
     from ciphermote.compact.sums import Contributor
 
 _SHOWN_FAULTS = 10
@@ -33,7 +34,7 @@ _TURN_SECONDS = 60.0
 compact = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="""Small integers in packets of some 40 bytes, for encrypted sums (docs/compact.md).
+    help="""Small integers in packets of some 40 bytes, for encrypted sums and scores (docs/compact.md).
 
 A command for each step; run them in an empty directory:
 
@@ -94,6 +95,7 @@ def _is_counter(data: bytes) -> bool:
 _HEADER = FileKind("device's compact keys", _has("keys", "is_header"))
 _GATEWAY = FileKind("gateway's keys", _has("keys", "is_gateway_keys"))
 _RESULT = FileKind("compact sum", _has("sums", "is_result"))
+_SCORES = FileKind("file of compact scores", _has("scores", "is_scores"))
 _PACKETS = FileKind("file of packets", _is_packets)
 _SEEN = FileKind("file of windows", _is_seen)
 _COUNTER = FileKind("device's counter", _is_counter)
@@ -270,7 +272,7 @@ def add_up(
         ciphermote compact sum gateway.key packets.txt --positions 0-2 \\
             --weight 8=-1 -o difference.sum
     """
-    from ciphermote.compact.frames import CompactReader, read_packets
+    from ciphermote.compact.frames import CompactReader
     from ciphermote.compact.keys import GatewayKeys
     from ciphermote.compact.sums import CompactSum
 
@@ -282,14 +284,8 @@ def add_up(
     with _turn(seen):
         reader = CompactReader(found, wanted, seen=_read_seen(seen, found.key_id), max_open=64)
         total = CompactSum(found.set, found.key_id, wanted)
-        for path in packets:
-            data = read(path, MOST_FRAMES_BYTES)
-            with about(path):
-                for packet in read_packets(data.decode("ascii", errors="replace")):
-                    for window in _noted(reader, reader.feed(packet)):
-                        total.add(window, weights.get(window.device, 1))
-        _noted(reader, reader.finish())
-        _note_more(reader)
+        for window in _windows(reader, packets):
+            total.add(window, weights.get(window.device, 1))
         result = total.result(None if cut else 0)
         content = result.to_bytes()
         write(output, content, _RESULT)
@@ -303,36 +299,106 @@ def add_up(
 
 
 @compact.command()
+def score(
+    gateway_keys: GatewayArgument,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json or .npz.")],
+    packets: Annotated[
+        list[Path],
+        typer.Argument(metavar="PACKETS...", help="Files of packets, a line of hexadecimal digits each."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    positions: Annotated[
+        str,
+        typer.Option(help="The positions that every window has, one for each feature: 0-15, or 0-2,5."),
+    ],
+    weight_bits: Annotated[
+        int,
+        typer.Option(help="Bits of the whole numbers that weights are rounded to, the sign included."),
+    ] = 8,
+) -> None:
+    """Check packets, assemble their windows, and score each with a linear model, without the owner's keys.
+
+    **In:** the gateway's keys, a model as for `ciphermote infer`, and packets in any order. **Out:** the
+    encrypted scores of every complete window, for the owner alone to read. Faults of packets are named on
+    standard error, as by `ciphermote compact sum`. Whole weights that fit stay as they are, and the score is
+    exact; others are rounded, and the owner is told how far off that can be. A model for which the set has no
+    room is refused. Whoever computes sees the model, and which window of which device it scores.
+
+    Example: a model of 3 features
+
+        ciphermote compact score gateway.key model.json packets.txt \\
+            --positions 0-2 -o scores
+    """
+    from ciphermote.compact.frames import CompactReader
+    from ciphermote.compact.keys import GatewayKeys
+    from ciphermote.compact.scores import CompactScorer, ScorePlan
+    from ciphermote.evaluate.linear_model import LinearModel
+
+    found, wanted = GatewayKeys.load(gateway_keys), _positions(positions)
+    check_target(output, _SCORES)
+    largest = max((entry.largest_value for entry in found.entries), default=found.set.usual_value)
+    loaded = LinearModel.load(model)
+    with about(model):
+        plan = ScorePlan.of(found.set, loaded, largest, weight_bits)
+        scorer = CompactScorer(plan, found.key_id, wanted)
+    for window in _windows(CompactReader(found, wanted, max_open=64), packets):
+        scorer.add(window)
+    result = scorer.result()
+    content = result.to_bytes()
+    write(output, content, _SCORES)
+    devices = len({window.device for window in result.windows})
+    say(
+        f"{count_of(len(result.windows), 'window')} of {count_of(devices, 'device')} scored in {output} "
+        f"({len(content):,} bytes), for the owner to decrypt."
+    )
+
+
+@compact.command()
 def decrypt(
     keys: FleetArgument,
-    result: Annotated[Path, typer.Argument(metavar="SUM", help="From `ciphermote compact sum`.")],
+    result: Annotated[
+        Path,
+        typer.Argument(metavar="RESULT", help="From `ciphermote compact sum` or `ciphermote compact score`."),
+    ],
     contributors: Annotated[
         Path | None,
         typer.Option(
             help="The windows that you know to be in it, as `--json` prints them: JSON, [[device, epoch, "
-            "window, weight], ...]. A sum of others is refused."
+            "window, weight], ...]. A sum of others is refused, and so are scores."
         ),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Scores: the model that they were asked for.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decrypt a sum: the owner's step.
+    """Decrypt a sum, or scores: the owner's step.
 
-    **In:** the fleet's keys (**secret**), and a sum. **Out:** the sum at each position, exact and with its
-    sign, and which windows are in it, with which weights. Whether the values can be right is computed anew
-    from that list and from what each device was enrolled for; a sum that could be wrong is refused, and so is
-    one that decrypts to noise: tell nobody whether it did.
+    **In:** the fleet's keys (**secret**), and a sum, or scores and their model. **Out:** the sum at each
+    position, exact and with its sign, and which windows are in it, with which weights; or the scores of each
+    window, and how far rounded weights may have moved them. Whether the values can be right is computed anew
+    from that list and from what each device was enrolled for; a result that could be wrong is refused, and so
+    is one that decrypts to noise: tell nobody whether it did.
 
-    Example:
+    Examples:
 
         ciphermote compact decrypt fleet.key total.sum
+
+        ciphermote compact decrypt fleet.key scores --model model.json
     """
     from ciphermote.compact.keys import CompactKeys
+    from ciphermote.compact.scores import is_scores
     from ciphermote.compact.sums import CompactResult, decrypt_sum
 
-    fleet = CompactKeys.load(keys)
+    fleet, content = CompactKeys.load(keys), read(result)
     known = None if contributors is None else _read_contributors(contributors)
+    if is_scores(content):
+        _decrypt_scores(fleet, result, content, model, known, as_json=as_json)
+        return
+    if model is not None:
+        raise ParameterError(f"--model is for scores, and {result} is a sum: leave it out.")
     with about(result):
-        found = decrypt_sum(fleet, CompactResult.from_bytes(read(result)), known)
+        found = decrypt_sum(fleet, CompactResult.from_bytes(content), known)
     rows = list(zip(found.positions.tolist(), found.values.tolist(), strict=True))
     if as_json:
         listed = [[c.device, c.epoch, c.window, c.weight] for c in found.contributors]
@@ -348,6 +414,39 @@ def decrypt(
         weights = ", ".join(str(w) for w in sorted({c.weight for c in own}))
         add_row(parts, str(device), str(len(own)), weights)
     Console().print(parts)
+
+
+def _decrypt_scores(
+    fleet: CompactKeys,
+    path: Path,
+    content: bytes,
+    model: Path | None,
+    contributors: list[Contributor] | None,
+    *,
+    as_json: bool,
+) -> None:
+    from ciphermote.base.words import error_text, rounded
+    from ciphermote.compact.scores import CompactScores, decrypt_scores
+    from ciphermote.evaluate.linear_model import LinearModel
+
+    if model is None:
+        raise ParameterError(f"{path} holds scores: name the model's file (--model).")
+    loaded = LinearModel.load(model)
+    expected = None if contributors is None else [(c.device, c.epoch, c.window) for c in contributors]
+    with about(path):
+        found = decrypt_scores(fleet, CompactScores.from_bytes(content), loaded, expected)
+    names, errors = loaded.labels or tuple(str(i) for i in range(loaded.classes)), found.errors.tolist()
+    if as_json:
+        listed = [[*window.place, 1] for window in found.windows]
+        fields = {"scores": found.scores.tolist(), "errors": errors, "labels": names, "contributors": listed}
+        typer.echo(json.dumps(fields))
+        return
+    table = Table("device", "window", *names)
+    for window, row in zip(found.windows, found.scores.tolist(), strict=True):
+        cells = (rounded(score, error) for score, error in zip(row, errors, strict=True))
+        add_row(table, str(window.device), str(window.window), *cells)
+    add_row(table, "", "±", *(error_text(error) for error in errors))
+    Console().print(table)
 
 
 @compact.command()
@@ -462,6 +561,19 @@ def _noted(reader: CompactReader, reception: Reception) -> tuple[Window, ...]:
         if faults <= _SHOWN_FAULTS:
             note(f"{fault.kind}: {fault.sentence}")
     return reception.windows
+
+
+def _windows(reader: CompactReader, packets: list[Path]) -> Iterator[Window]:
+    """Yield the complete windows of files of packets, and name the faults."""
+    from ciphermote.compact.frames import read_packets
+
+    for path in packets:
+        data = read(path, MOST_FRAMES_BYTES)
+        with about(path):
+            for packet in read_packets(data.decode("ascii", errors="replace")):
+                yield from _noted(reader, reader.feed(packet))
+    _noted(reader, reader.finish())
+    _note_more(reader)
 
 
 def _note_more(reader: CompactReader) -> None:

@@ -191,6 +191,22 @@ def _compact_sum(data: bytes) -> Rows:
     ]
 
 
+def _compact_scores(data: bytes) -> Rows:
+    from ciphermote.compact.frames import spans
+    from ciphermote.compact.scores import CompactScores
+
+    found = CompactScores.from_bytes(data)
+    return [
+        ("what", "encrypted scores of compact windows"),
+        ("compact set", found.set.name),
+        ("key id", f"{found.key_id:016x}"),
+        ("model id", f"{found.model_id:016x}"),
+        ("bits of a weight", str(found.weight_bits)),
+        ("positions", spans(found.positions.tolist())),
+        ("windows", str(len(found.windows))),
+    ]
+
+
 def _waiting_window(data: bytes) -> Rows:
     from ciphermote.fleet.device import Waiting
 
@@ -206,6 +222,7 @@ _COMPACT = {
     b"CMCK": _compact_keys,
     b"CMCG": _compact_gateway,
     b"CMCR": _compact_sum,
+    b"CMCS": _compact_scores,
     b"CMWN": _waiting_window,
 }
 """Readers by the bytes that a file begins with."""

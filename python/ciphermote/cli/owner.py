@@ -525,8 +525,9 @@ def compute(
 
     **In:** keys that are attached. **Out:** the job's number; with -o its encrypted result, as `ciphermote
     owner fetch` writes it. The gateway adds up; `ciphermote owner decrypt` divides means and variances (of
-    the population) by the number of windows. variance needs keys for products, linear keys for rotations
-    (`ciphermote extend`), and both need a full fleet. Times without a zone are this machine's.
+    the population) by the number of windows. variance needs a full fleet and keys for products, linear a
+    compact fleet, or a full one and keys for rotations (`ciphermote extend`). Times without a zone are this
+    machine's.
 
     Examples:
 

@@ -29,7 +29,6 @@ A result (integers little-endian; packed numbers low bits first, zero bits up to
 
 from __future__ import annotations
 
-import hashlib
 import math
 import struct
 from collections.abc import Iterable, Sequence
@@ -42,7 +41,7 @@ from numpy.typing import NDArray
 from ciphermote import _core, _evaluator, _owner
 from ciphermote.base import arguments
 from ciphermote.base.errors import FrameError, MismatchError, ParameterError
-from ciphermote.compact import bounds
+from ciphermote.compact import bounds, packing
 from ciphermote.compact.frames import Window, check_positions, spans
 from ciphermote.compact.keys import CompactKeys, lane_key
 from ciphermote.compact.sets import CompactSet, compact_set_by_id
@@ -51,9 +50,7 @@ from ciphermote.parameters.native import context_of
 _MAGIC = b"CMCR"
 _VERSION = 1
 _HEAD = struct.Struct("<4sHBBQII")
-_RUN = struct.Struct("<HH")
 _CONTRIBUTOR = struct.Struct("<IHQi")
-_DIGEST_BYTES = 16
 _MOST_CONTRIBUTORS = 1 << 22
 
 
@@ -180,54 +177,57 @@ class CompactResult:
         return found
 
     def to_bytes(self) -> bytes:
-        runs = _runs(self.positions)
+        runs = packing.runs(self.positions)
         body = b"".join(
             (
                 _HEAD.pack(
                     *(_MAGIC, _VERSION, self.set.id, self.dropped),
                     *(self.key_id, len(self.contributors), len(runs)),
                 ),
-                *(_RUN.pack(*run) for run in runs),
-                _packed(self.c0, _c0_bits(self.set, self.dropped)),
-                *(_packed(row, q.bit_length()) for row, q in zip(self.c1, self.set.primes, strict=True)),
+                packing.pack_runs(runs),
+                packing.packed(self.c0, _c0_bits(self.set, self.dropped)),
+                *(
+                    packing.packed(row, q.bit_length())
+                    for row, q in zip(self.c1, self.set.primes, strict=True)
+                ),
                 *(_CONTRIBUTOR.pack(c.device, c.epoch, c.window, c.weight) for c in self.contributors),
             )
         )
-        return body + _digest(body)
+        return body + packing.digest(body)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompactResult:
         """Read what to_bytes wrote. Raises FrameError if it is damaged, or something else."""
-        if not is_result(data) or len(data) < _HEAD.size + _DIGEST_BYTES:
+        if not is_result(data) or len(data) < _HEAD.size + packing.DIGEST_BYTES:
             raise FrameError(
                 "The bytes are no compact sum: give what `ciphermote compact sum` (CompactSum.result) wrote."
             )
-        body = data[:-_DIGEST_BYTES]
+        body = data[: -packing.DIGEST_BYTES]
         _, version, identifier, dropped, key_id, count, runs = _HEAD.unpack_from(body)
         if version != _VERSION:
             raise FrameError(
                 f"The compact sum is of version {version} and this package reads {_VERSION}: update the "
                 "package."
             )
-        if _digest(body) != data[-_DIGEST_BYTES:]:
+        if packing.digest(body) != data[-packing.DIGEST_BYTES :]:
             raise FrameError("The compact sum is damaged, for its digest does not match: have it sent again.")
         try:
             compact = compact_set_by_id(identifier)
         except ParameterError as error:
             raise FrameError(f"The compact sum: {error}") from None
+        reader = packing.Reader(body, _HEAD.size, "The compact sum")
         if dropped >= compact.modulus.bit_length() or count > _MOST_CONTRIBUTORS or runs > compact.n:
-            raise _hostile()
-        reader = _Reader(body, _HEAD.size)
-        positions = _positions(compact, [_RUN.unpack(reader.take(_RUN.size)) for _ in range(runs)])
+            raise reader.hostile()
+        positions = reader.positions(compact, runs)
         c0 = reader.numbers(len(positions), _c0_bits(compact, dropped), (compact.modulus - 1) >> dropped)
         c1 = [reader.numbers(compact.n, q.bit_length(), q - 1) for q in compact.primes]
         entries = reader.take(count * _CONTRIBUTOR.size)
         if not reader.at_end:
-            raise _hostile()
+            raise reader.hostile()
         contributors = tuple(Contributor(*values) for values in _CONTRIBUTOR.iter_unpack(entries))
         places = [(c.device, c.epoch, c.window) for c in contributors]
         if any(a >= b for a, b in pairwise(places)):
-            raise _hostile()
+            raise reader.hostile()
         return cls(compact, key_id, dropped, positions, c0, np.stack(c1).astype(np.uint32), contributors)
 
 
@@ -286,8 +286,8 @@ def decrypt_sum(
         context_of(keys.set.parameters), result.residues(), 1.0, _evaluator.Form.coefficients
     )
     residues, noise = _owner.decrypt_bfv_at(ciphertext, keys.secret.hosted, keys.set.plain_modulus, wanted)
-    margin = _check_noise(result, [term.weight for term in terms], noise)
-    return CompactDecryption(wanted, _signed(keys.set, terms, residues), listed, failure, margin)
+    margin = check_noise(keys.set, bounds.weights_of(term.weight for term in terms), noise, result.dropped)
+    return CompactDecryption(wanted, signed(keys.set, terms, residues), listed, failure, margin)
 
 
 def _terms(keys: CompactKeys, contributors: Sequence[Contributor]) -> list[bounds.Term]:
@@ -297,32 +297,35 @@ def _terms(keys: CompactKeys, contributors: Sequence[Contributor]) -> list[bound
     return [bounds.Term(c.weight, keys.enrolment(c.device, c.epoch).largest_value) for c in contributors]
 
 
-def _check_noise(result: CompactResult, weights: Sequence[int], noise: NDArray[np.float64]) -> float:
-    """Return the margin in bits. Raises MismatchError for noise that the contributors exceed at most once in
-    2^40: under another key, or with a wrong contributor, noise fills the whole range, and k positions pass
-    with a probability of (likely / allowed)^k."""
-    compact, counted = result.set, bounds.weights_of(weights)
+def check_noise(
+    compact: CompactSet, weights: bounds.Weights, noise: NDArray[np.float64], dropped: int = 0
+) -> float:
+    """Return the margin in bits. noise: in units of Q / t. Raises MismatchError for noise that the weights
+    exceed at most once in 2^40: under another key, or with a wrong contributor, noise fills the whole range,
+    and k values pass with a probability of (likely / allowed)^k."""
     step = compact.modulus / compact.plain_modulus
     largest = float(np.abs(noise).max()) * step
-    coherent = step / 2 - bounds.noise_room(compact, counted, result.dropped)
-    if largest > bounds.likely_noise(compact, counted) + coherent:
+    coherent = step / 2 - bounds.noise_room(compact, weights, dropped)
+    if largest > bounds.likely_noise(compact, weights) + coherent:
         raise MismatchError(
-            "The sum decrypts to noise: a window in it is not of these keys, or was altered, or the list of "
-            "contributors is not that of the sum; have it computed again from what the devices sent."
+            "The result decrypts to noise: a window in it is not of these keys, or was altered, or the list "
+            "of windows is not the one that it was computed from; have it computed again from what the "
+            "devices sent."
         )
     return math.log2(step / 2 / max(largest, 0.5))
 
 
-def _signed(
+def signed(
     compact: CompactSet, terms: Sequence[bounds.Term], residues: NDArray[np.uint32]
 ) -> NDArray[np.int64]:
+    """Return residues modulo t as the values that the terms can have. Raises MismatchError for others."""
     low, high = bounds.value_range(terms)
     values = residues.astype(np.int64)
     values = np.where(values > high, values - compact.plain_modulus, values)
     if (values < low).any():
         raise MismatchError(
-            f"The sum has a value that is not from {low} to {high}, which is all that its contributors can "
-            "add up to: a device was provisioned for larger values, or the sum is not of these windows."
+            f"The result has a value that is not from {low} to {high}, which is all that its windows can "
+            "come to: a device was provisioned for larger values, or the result is not of these windows."
         )
     return values
 
@@ -330,69 +333,5 @@ def _signed(
 # --- bytes --------------------------------------------------------------------------------------------------
 
 
-class _Reader:
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data, self._at = data, at
-
-    @property
-    def at_end(self) -> bool:
-        return self._at == len(self._data)
-
-    def take(self, count: int) -> bytes:
-        taken = self._data[self._at : self._at + count]
-        if len(taken) != count:
-            raise _hostile()
-        self._at += count
-        return taken
-
-    def numbers(self, count: int, bits: int, most: int) -> NDArray[np.uint64]:
-        found, rest = _unpacked(self.take((count * bits + 7) // 8), count, bits)
-        if (found > most).any() or rest:
-            raise _hostile()
-        return found
-
-
-def _hostile() -> FrameError:
-    return FrameError(
-        "The compact sum holds values that no version writes, so it is damaged or hostile: drop it."
-    )
-
-
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
-
-
 def _c0_bits(compact: CompactSet, dropped: int) -> int:
     return ((compact.modulus - 1) >> dropped).bit_length()
-
-
-def _packed(numbers: NDArray[np.uint32] | NDArray[np.uint64], bits: int) -> bytes:
-    places = np.arange(bits, dtype=np.uint64)
-    rows = numbers.astype(np.uint64)[:, np.newaxis] >> places & np.uint64(1)
-    return np.packbits(rows.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
-
-
-def _unpacked(data: bytes, count: int, bits: int) -> tuple[NDArray[np.uint64], bool]:
-    """Unpack numbers; also return whether a padding bit is set."""
-    found = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
-    rows = found[: count * bits].reshape(count, bits).astype(np.uint64)
-    return (rows << np.arange(bits, dtype=np.uint64)).sum(axis=1, dtype=np.uint64), bool(
-        found[count * bits :].any()
-    )
-
-
-def _runs(positions: NDArray[np.uint32]) -> list[tuple[int, int]]:
-    """Return (first, count) of each run of consecutive positions."""
-    breaks = np.flatnonzero(np.diff(positions.astype(np.int64)) != 1) + 1
-    return [(int(run[0]), len(run)) for run in np.split(positions, breaks)]
-
-
-def _positions(compact: CompactSet, runs: Sequence[tuple[int, int]]) -> NDArray[np.uint32]:
-    end = -1
-    for first, count in runs:
-        if count < 1 or first <= end or first + count > compact.n:
-            raise _hostile()
-        end = first + count
-    if not runs:
-        raise _hostile()
-    return np.concatenate([np.arange(f, f + count, dtype=np.uint32) for f, count in runs])

@@ -21,6 +21,7 @@ from ciphermote.base.errors import MismatchError, ParameterError, about
 from ciphermote.base.words import error_text, rounded
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.scores import CompactScores, decrypt_scores
 from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.attachments import Attachment, Keys
@@ -140,6 +141,8 @@ def decrypt(
                 "is attached with."
             )
         if isinstance(keys, CompactKeys):
+            if fetched.job.kind == "linear":
+                return _compact_scores(fetched, keys, model, attachment)
             return _compact(fetched, keys)
         secret = keys.secret() if isinstance(keys, KeyStore) else keys
         plain = _Plain(secret, Scheme(int(fetched.definition.get("plain_modulus", 0))), count, places, signed)
@@ -165,6 +168,17 @@ def _compact(fetched: Fetched, keys: CompactKeys) -> Reading:
         values = values / len(contributors)
     columns = tuple(f"position {p}" for p in found.positions.tolist())
     return _reading(fetched, columns, [Decrypted(values, np.zeros_like(values))])
+
+
+def _compact_scores(
+    fetched: Fetched, keys: CompactKeys, model: LinearModel | None, attachment: Attachment | None
+) -> Reading:
+    (data,) = fetched.parts()
+    scores = CompactScores.from_bytes(data)
+    model = _model_of(scores.model_id, model, attachment)
+    windows = [(device, epoch, window) for device, epoch, window in fetched.contributors]
+    found = decrypt_scores(keys, scores, model, windows)
+    return _score_reading(fetched, model, [Decrypted(row, found.errors) for row in found.scores])
 
 
 # --- full fleets --------------------------------------------------------------------------------------------
@@ -223,12 +237,23 @@ def _scores(
             f"The result has scores of {len(parts)} windows and names {len(fetched.contributors)}: fetch it "
             "again."
         )
-    identifier = parts[0].model_id
+    model = _model_of(parts[0].model_id, model, attachment)
+    found = [decrypt_with_errors(given, plain.secret, model=model) for given in parts]
+    return _score_reading(fetched, model, found)
+
+
+def _model_of(
+    identifier: int | None, model: LinearModel | None, attachment: Attachment | None
+) -> LinearModel:
+    """Return the model of scores: the one given, or the one that was stored when they were asked for."""
     if model is None and identifier is not None and attachment is not None:
         model = attachment.model(identifier)
     if model is None:
         raise ParameterError("Whose scores these are is not known here: name the model's file (--model).")
-    found = [decrypt_with_errors(given, plain.secret, model=model) for given in parts]
+    return model
+
+
+def _score_reading(fetched: Fetched, model: LinearModel, found: Sequence[Decrypted]) -> Reading:
     columns = model.labels or tuple(str(i) for i in range(model.classes))
     rows = tuple(f"device {device}, window {window}" for device, _, window in fetched.contributors)
     return _reading(fetched, columns, found, rows)

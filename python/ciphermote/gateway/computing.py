@@ -21,6 +21,7 @@ from ciphermote.base.words import count_of
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
+from ciphermote.compact.scores import CompactScorer, ScorePlan
 from ciphermote.compact.sums import CompactSum
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import Evaluator
@@ -162,7 +163,8 @@ def compute(
         if not inputs:
             return [], 0
         if job.fleet.is_compact:
-            return [output.put(_compact_sum(job, inputs, reader, progress))], 0
+            compute_compact = _compact_scores if job.spec.kind == "linear" else _compact_sum
+            return [output.put(compute_compact(job, inputs, reader, progress))], 0
         computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
         return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
 
@@ -231,6 +233,20 @@ def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress:
             total.add(_compact_window(fleet, found, data), weight)
         progress(done, len(inputs))
     return total.result(None).to_bytes()
+
+
+def _compact_scores(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
+    fleet, fields = job.fleet, job.spec.model
+    assert fields is not None
+    # Refused by what was declared, before anything is computed.
+    largest = max(int(found.largest_value) for found in inputs)
+    plan = ScorePlan.of(fleet.compact_set, LinearModel.from_fields(fields), largest)
+    scorer = CompactScorer(plan, fleet.key_id, sorted(fleet.positions))
+    scorer.check_size(len(inputs))
+    for done, found in enumerate(inputs, 1):
+        scorer.add(_compact_window(fleet, found, reader.read(parse_extents(found.extents))))
+        progress(done, len(inputs))
+    return scorer.result().to_bytes()
 
 
 def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:

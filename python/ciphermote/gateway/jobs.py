@@ -25,7 +25,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ciphermote.base.words import count_of
 from ciphermote.compact.bounds import LARGEST_WEIGHT
+from ciphermote.compact.scores import largest_digit
+from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
@@ -206,13 +209,15 @@ class Jobs:
         definition = fleet.definition
         self._check_devices(fleet, spec)
         if isinstance(definition, CompactFleet):
-            if spec.kind in ("variance", "linear"):
+            if spec.kind == "variance":
                 raise Refusal(
                     422,
                     "not-compact",
-                    f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
-                    "have no room for products.",
+                    "The compact lane computes sums and scores, and no variance: its ciphertexts have no "
+                    "room for products.",
                 )
+            if spec.model is not None:
+                self._check_compact_model(fleet, spec, LinearModel.from_fields(spec.model))
             if spec.weights and any(w != int(w) for w in spec.weights.values()):
                 raise Refusal(422, "weights", "The compact lane takes whole weights: scale them up.")
             if spec.weights and any(abs(w) > LARGEST_WEIGHT for w in spec.weights.values()):
@@ -230,6 +235,39 @@ class Jobs:
         if spec.kind == "variance" and len(definition.parameter_set.data_primes) < 2:
             raise Refusal(
                 422, "no-depth", "The set has no room for a product: take one with more primes, or a sum."
+            )
+
+    def _check_compact_model(self, fleet: Fleet, spec: JobSpec, model: LinearModel) -> None:
+        if spec.answer is not None:
+            raise Refusal(
+                422,
+                "not-compact",
+                "Scores of compact windows are for the owner, and devices take no answer: leave answer out.",
+            )
+        if spec.bound is not None:
+            raise Refusal(
+                422,
+                "not-compact",
+                "Values of compact windows are bounded by what their devices are enrolled for: leave bound "
+                "out.",
+            )
+        if model.features != len(fleet.positions):
+            raise Refusal(
+                422,
+                "model",
+                f"The model takes {count_of(model.features, 'feature')}, and windows of fleet {fleet.name} "
+                f"have {count_of(len(fleet.positions), 'value')}: give a model of as many features, the "
+                "first one for the lowest position.",
+            )
+        (largest,) = self._database.connection.execute(
+            "SELECT max(largest_value) FROM devices WHERE fleet = ?", (fleet.id,)
+        ).fetchone()
+        if largest and not largest_digit(fleet.compact_set, model.features, int(largest)):
+            raise Refusal(
+                422,
+                "model",
+                f"Set {fleet.compact_set.name} has no room for {count_of(model.features, 'feature')} with "
+                f"values up to {int(largest)}: take fewer, or enroll the devices for smaller values.",
             )
 
     def _check_devices(self, fleet: Fleet, spec: JobSpec) -> None:

@@ -173,12 +173,13 @@ class JobSpec(Model):
 
     kind: sum; mean: the sum, which the owner divides by the number of windows; variance: the sum, and that of
     the squares, which needs relinearization keys and full frames; weighted-sum: each device's windows times
-    its weight; linear: the scores of each window (full frames). devices: only these. weights: by device; a
-    device without one is left out. bound: the largest |value| of any window, for weights and models, if it is
-    less than the devices' enrolled bounds. model: a linear one's JSON (LinearModel.to_json). answer: also
-    return each score to the window's device, in this form. per_device: the most windows of each device that
-    count, lowest numbers first, which limits the weight of one device. leave_out_damaged: leave out windows
-    that are damaged in the gateway's store; otherwise the job fails, and names them.
+    its weight; linear: the scores of each window, by a model in the clear. devices: only these. weights: by
+    device; a device without one is left out. bound: the largest |value| of any window, for weights and models
+    of full frames, if it is less than the devices' enrolled bounds. model: a linear one's JSON
+    (LinearModel.to_json). answer: also return each score of full frames to the window's device, in this form.
+    per_device: the most windows of each device that count, lowest numbers first, which limits the weight of
+    one device. leave_out_damaged: leave out windows that are damaged in the gateway's store; otherwise the
+    job fails, and names them.
     """
 
     kind: JobKind = "sum"
