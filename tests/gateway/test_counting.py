@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ciphermote.compact import bounds
 from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.scores import CompactScorer
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactSum
 from ciphermote.gateway.fleets import Fleet
@@ -144,6 +145,29 @@ def test_a_compact_job_beyond_its_range_fails_before_anything_is_added(
         monkeypatch.setattr(CompactSum, "add", lambda *_: pytest.fail("a window was added"))
         shown = site.work(fleet, job)
         assert shown["state"] == "failed" and "may be anything from" in shown["error"]
+
+    on_site(tmp_path / "data", what)
+
+
+def test_compact_scores_beyond_what_is_exact_fail_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def what(site: Site) -> None:
+        keys = CompactKeys.generate(COMPACT_SETS[0])
+        fields = {"lane": "compact", "set": keys.set.name, "key_id": f"{keys.key_id:016x}"}
+        fleet = site.define("scored", {**fields, "positions": [[0, 4]]})
+        device = PacketDevice(keys, 1)
+        entry = device.enrolment
+        body = enrolment(device.tag_keys, keys.key_id, entry.epoch, entry.largest_value)
+        site.gateway.registry.enroll(fleet, 1, Enrolment(**body))
+        for packet in device.encrypt([1, 2, 3, 0]):
+            await site.send(fleet, packet)
+        model = {"format": "ciphermote-linear-model", "version": 1, "labels": []}
+        model |= {"weights": [[64.0, 0, 0, 1]] * 5000, "bias": [0.0] * 5000}
+        job = site.add(fleet, spec={"kind": "linear", "model": model})
+        monkeypatch.setattr(CompactScorer, "add", lambda *_: pytest.fail("a window was scored"))
+        shown = site.work(fleet, job)
+        assert shown["state"] == "failed" and "forms of weights up to" in shown["error"]
 
     on_site(tmp_path / "data", what)
 

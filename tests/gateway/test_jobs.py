@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from ciphermote import LinearModel, Owner
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.compact.sets import COMPACT_SETS
+from ciphermote.compact.sets import COMPACT_SETS, L
 from ciphermote.parameters.native import core_params
 from gateway_support import (
     SET,
@@ -172,6 +172,29 @@ def test_weights_that_weigh_nothing_are_refused_at_once(server: Server) -> None:
         refused(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}), 422, "weights")
     spec = {"kind": "weighted-sum", "weights": {"1": 1 << 20}}
     accepted(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}))
+
+
+def test_models_that_a_compact_fleet_cannot_take_are_refused_at_once(server: Server) -> None:
+    owner, keys = server.owner(), CompactKeys.generate(L)
+    define_compact(owner, "narrow", keys, 200)
+    rows = [[1.0] * 200]
+    model = {"format": "ciphermote-linear-model", "version": 1, "labels": [], "weights": rows, "bias": [0.0]}
+    accepted(owner.post("/v1/fleets/narrow/jobs", json={"spec": {"kind": "linear", "model": model}}))
+    PacketDevice(keys, 1, largest=255).enroll(owner, "narrow")
+    for spec, name, words in (
+        ({"model": model}, "model", "no room for 200 features with values up to 255"),
+        ({"model": {**model, "weights": [[1.0]]}}, "model", "takes 1 feature, and windows"),
+        ({"model": model, "bound": 1}, "not-compact", "leave bound out"),
+        ({"model": model, "answer": {"largest": 8}}, "not-compact", "for the owner"),
+    ):
+        for path, body in (
+            ("jobs", {"spec": {"kind": "linear", **spec}}),
+            ("streams", {"name": "none", "spec": {"job": {"kind": "linear", **spec}, "every": 60}}),
+        ):
+            answer = owner.post(f"/v1/fleets/narrow/{path}", json=body)
+            refused(answer, 422, name)
+            assert words in answer.text
+    refused(owner.post("/v1/fleets/narrow/jobs", json={"spec": {"kind": "variance"}}), 422, "not-compact")
 
 
 def _model_fields() -> dict[str, Any]:

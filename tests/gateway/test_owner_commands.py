@@ -30,7 +30,7 @@ from ciphermote.base.errors import (
 )
 from ciphermote.cli import app
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.compact.sets import B
+from ciphermote.compact.sets import B, L
 from ciphermote.fleet import (
     Attachment,
     Computation,
@@ -428,6 +428,43 @@ def test_a_compact_fleet(server: Server, tmp_path: Path, run: Run) -> None:
             with pytest.raises(ValueRangeError, match=r"give as many|enrolled for"):
                 device.put(values)
         assert device.waiting == 0
+
+
+def test_scores_of_a_compact_fleet(server: Server, tmp_path: Path, run: Run) -> None:
+    """Whole weights are exact, others as far off at most as is shown; the model is the one that was sent."""
+    keys, results = tmp_path / "fleet.key", tmp_path / "results"
+    CompactKeys.generate(L).save(keys)
+    run("attach", keys, *place(server), "--fleet", "scored", "--values", 16)
+    values = np.random.default_rng(6).integers(0, 101, (2, 16))
+    for number in (1, 2):
+        run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", "--largest-value", 100 * number)
+        put(tmp_path, f"d{number}", values[number - 1])
+    weights = np.array([[8, -8] * 8, [0.1, *range(15)]])
+    model = LinearModel(weights, np.array([5, -0.5]), ("rest", "walk"))
+    model.save(tmp_path / "model.json")
+    linear = ("compute", keys, "linear", "--model", tmp_path / "model.json")
+    assert "leave bound out" in run(*linear, "--bound", 50, code=1)
+    run(*linear, "-o", results)
+    rows = json.loads(run("decrypt", keys, results, "--json"))
+    assert [(row["row"], row["column"]) for row in rows] == [
+        (f"device {device}, window 0", label) for device in (1, 2) for label in model.labels
+    ]
+    wanted = model.scores(values).reshape(-1)
+    assert [row["value"] for row in rows[::2]] == wanted[::2].tolist()
+    assert [row["error"] for row in rows[::2]] == [0, 0]
+    for row, score in zip(rows[1::2], wanted[1::2], strict=True):
+        assert 0 < abs(row["value"] - score) <= row["error"] < 200
+    (description,) = results.glob("*-job*.json")
+    (part,) = results.glob("*.part0.ct")
+    assert part.read_bytes()[:4] == b"CMCS"
+    LinearModel(weights + 1, model.bias, model.labels).save(tmp_path / "other.json")
+    assert "asked for" in run("decrypt", keys, description, "--model", tmp_path / "other.json", code=1)
+    fields = json.loads(description.read_text())
+    fields["contributors"].pop()
+    description.write_text(json.dumps(fields))
+    assert "not those that are expected" in run("decrypt", keys, description, code=1)
+    LinearModel(np.ones((1, 15)), np.zeros(1)).save(tmp_path / "model.json")
+    assert "takes 15 features" in run(*linear, code=1)
 
 
 def test_integers_and_keys_of_devices_own(server: Server, tmp_path: Path, keys: Path, run: Run) -> None:

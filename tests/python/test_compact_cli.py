@@ -18,6 +18,15 @@ from ciphermote.cli.compact import compact
 from typer.testing import CliRunner
 
 Run = Callable[..., str]
+MODEL = json.dumps(
+    {
+        "format": "ciphermote-linear-model",
+        "version": 1,
+        "labels": ["rest", "walk"],
+        "weights": [[1, -2, 3], [0.3, 0.1, -0.7]],
+        "bias": [5, 0.5],
+    }
+)
 
 
 @pytest.fixture
@@ -88,8 +97,10 @@ def test_the_steps_and_examples_of_the_help_run_as_they_stand_in_80_columns(tmp_
     (tmp_path / "device7.h").unlink()
     (tmp_path / "fleet.key").rename(tmp_path / "first.key")
     commands = {info.name or info.callback.__name__ for info in compact.registered_commands if info.callback}
-    assert commands == {"keygen", "enroll", "gateway", "encrypt", "sum", "decrypt", "adapt", "advise"}
-    for command in ("keygen", "enroll", "gateway", "encrypt", "sum", "decrypt", "adapt", "advise"):
+    (tmp_path / "model.json").write_text(MODEL)
+    order = ("keygen", "enroll", "gateway", "encrypt", "sum", "score", "decrypt", "adapt", "advise")
+    assert commands == set(order)
+    for command in order:
         if command == "sum":  # by its own example alone, device 8 is not enrolled
             (tmp_path / "first.key").replace(tmp_path / "fleet.key")
             _terminal("ciphermote compact gateway fleet.key -o gateway.key", tmp_path)
@@ -110,6 +121,42 @@ def test_sums_and_differences(house: Path, run: Run) -> None:
     assert found["contributors"] == [[7, 1, 0, 1], [8, 1, 0, 1]]
     add_up(run, house, "--weight", "8=-1", "--cut")
     assert list(values(run, house)["values"].values()) == [-1, 977, -1, 0, 1, 2, 3, 4]
+
+
+def test_scores_of_each_window(house: Path, run: Run) -> None:
+    (house / "model.json").write_text(MODEL)
+    score = (
+        "score",
+        house / "gateway.key",
+        house / "model.json",
+        house / "packets.txt",
+        "-o",
+        house / "scores",
+    )
+    run("encrypt", house / "fleet.key", 7, 3, 1000, 0, "-o", house / "packets.txt")
+    run("encrypt", house / "fleet.key", 8, 4, 23, 1, "-o", house / "packets.txt", "--append")
+    assert "2 windows of 2 devices scored" in run(*score, "--positions", "0-2")
+    decrypt = ("decrypt", house / "fleet.key", house / "scores", "--model", house / "model.json")
+    found = json.loads(run(*decrypt, "--json"))
+    assert found["contributors"] == [[7, 1, 16, 1], [8, 1, 16, 1]] and found["labels"] == ["rest", "walk"]
+    assert [row[0] for row in found["scores"]] == [3 - 2000 + 5, 4 - 46 + 3 + 5]
+    walk = [0.3 * 3 + 100 + 0.5, 1.2 + 2.3 - 0.7 + 0.5]
+    off = [abs(row[1] - wanted) for row, wanted in zip(found["scores"], walk, strict=True)]
+    assert found["errors"][0] == 0 < max(off) <= found["errors"][1] < 4
+    shown = run(*decrypt)
+    inspected = CliRunner().invoke(app, ["inspect", str(house / "scores")]).output
+    assert "encrypted scores of compact windows" in inspected
+    assert "exact" in shown and "-1992" in shown
+    (house / "list.json").write_text(json.dumps(found))
+    run(*decrypt, "--contributors", house / "list.json")
+    (house / "list.json").write_text(json.dumps([[7, 1, 16, 1]]))
+    assert "not those" in run(*decrypt, "--contributors", house / "list.json", code=1)
+    assert "name the model's file (--model)" in run(*decrypt[:3], code=1)
+    assert "takes 3 features and windows have 2 values" in run(*score, "--positions", "0-1", code=1)
+    assert "(--weight-bits)" in run(*score, "--positions", "0-2", "--weight-bits", 1, code=1)
+    run("sum", house / "gateway.key", house / "packets.txt", "-o", house / "total.sum", "--positions", "0-2")
+    refused = run(*decrypt[:2], house / "total.sum", "--model", house / "model.json", code=1)
+    assert "is a sum: leave it out" in refused
 
 
 def test_each_file_says_what_it_is(house: Path, run: Run) -> None:
@@ -253,7 +300,7 @@ def test_the_general_adviser_names_the_lane_where_it_is_shorter(run: Run) -> Non
         assert result.exit_code == 0, result.output
         return result.output
 
-    for options, words, name in ((), "in 101 bytes a reading", "b"), (("--largest-weight", 2), "", "c"):
+    for options, words, name in ((), "in 101 bytes a reading", "b"), (("--largest-weight", 2), "", "l"):
         said = advise("--magnitude", 60, "--slots", 24, "--summed", 100, *options)
         (command,) = re.findall(r"ciphermote (compact advise .*?) *$", said, re.M)
         assert words in said

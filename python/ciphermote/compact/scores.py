@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -118,7 +119,13 @@ def largest_digit(compact: CompactSet, features: int, largest_value: int) -> int
             return False
         return True
 
-    low, high = 0, min(MOST_DIGIT, (compact.plain_modulus - 1) // (features * largest_value)) + 1
+    # Beyond four standard deviations, and beyond what all errors at their largest come to, none is exact:
+    # that spares distributions that are wider than the modulus.
+    room, half = bounds.noise_room(compact, {}), 1 << compact.dropped_bits >> 1
+    deviation = math.sqrt(features * (bounds.ETA / 2 + ((1 << 2 * compact.dropped_bits) - 1) / 12))
+    widest = math.ceil(room / min(4 * deviation, features * (bounds.ETA + half)))
+    most = min(MOST_DIGIT, (compact.plain_modulus - 1) // (features * largest_value), widest)
+    low, high = 0, most + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if is_exact(middle) else (low, middle)
@@ -173,6 +180,10 @@ class ScorePlan:
                 f"values up to {value}, whatever its weights: take fewer features, or enroll the devices for "
                 "smaller values."
             )
+        with np.errstate(over="ignore"):
+            bound = model.score_bound(value)
+        if not math.isfinite(bound):
+            raise ParameterError("The model's scores may be beyond binary64: scale its weights down.")
         scales = np.array([_scale(row, (1 << (bits - 1)) - 1) for row in model.weights])
         weights = np.rint(model.weights * scales[:, np.newaxis]).astype(np.int64)
         forms, places = _digits(weights, 2 * most + 1)
@@ -217,7 +228,7 @@ def _scale(row: NDArray[np.float64], most: int) -> float:
     for scale in (2.0**power for power in range(MOST_WEIGHT_BITS)):
         if largest * scale <= most and bool((row * scale == np.rint(row * scale)).all()):
             return scale
-    return most / largest
+    return min(most / largest, sys.float_info.max)
 
 
 def _digits(weights: NDArray[np.int64], radix: int) -> tuple[NDArray[np.int64], tuple[tuple[int, int], ...]]:
