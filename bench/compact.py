@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The compact lane's bench: bytes on the wire, and cycles and memory of set A10 on an ATtiny85, an Uno and a
-Cortex-M4.
+"""The compact lane's bench: bytes on the wire; cycles and memory of set A10 on an ATtiny85, an Uno and a
+Cortex-M4, and of set L on an ATtiny85; the time and the accuracy of scores.
 
 `make bench-compact` writes bench/results/compact.json. It fails unless encryptions under one public seed,
 with different keys, values and noise, take the same instructions on each of the three.
@@ -21,6 +21,7 @@ from ciphermote.compact.sets import compact_set
 from rich.console import Console
 from rich.table import Table
 
+from bench.compact_scores import accuracy_rows, score_rows
 from bench.rows import Row, compiler_version, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,11 +29,12 @@ sys.path += [str(ROOT / "bench" / folder) for folder in ("avr", "m4")]
 
 import compact_avr  # noqa: E402
 import compact_m4  # noqa: E402
+from attiny85 import Build  # noqa: E402
 from attiny85_rows import attiny85_rows  # noqa: E402
 from machine import MachineError  # noqa: E402
 from simulate import BenchError  # noqa: E402
 
-SIZES = (("a10", 1024), ("a10", 16), ("a10", 8), ("b", 5), ("c", 16), ("d", 16))
+SIZES = (("a10", 1024), ("a10", 16), ("a10", 8), ("b", 5), ("c", 16), ("d", 16), ("l", 16))
 """(set, values of a packet)."""
 RUNS = 100
 """Encryptions with secrets of their own, on each chip."""
@@ -74,9 +76,11 @@ def main() -> int:
     results = parser.parse_args().results
     build = ROOT / "build" / "bench-compact"
     try:
-        rows = [*byte_rows(), *attiny85_rows(RUNS)]
+        rows = [*byte_rows(), *attiny85_rows(Build(), "attiny85", RUNS)]
+        rows += attiny85_rows(Build(set_name="l", packet_bytes=83), "attiny85.l", RUNS)
         rows += compact_avr.compact_rows(build / "avr", (compact_avr.UNO,), RUNS)
         rows += compact_m4.compact_rows(build / "m4")
+        rows += [*score_rows(), *accuracy_rows()]
     except (BenchError, MachineError) as error:
         print(error, file=sys.stderr)
         return 1

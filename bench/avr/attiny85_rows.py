@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the ATtiny85's node, for bench/avr/run.py: RAM, flash and cycles of windows of set A10."""
+"""The rows of the ATtiny85's node, for bench/compact.py: RAM, flash and cycles of windows."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def window_of_secrets(build: Build, seed: int) -> tuple[Counts, bytes]:
     return counts, packet
 
 
-def attiny85_rows(runs: int) -> Iterator[Row]:
-    """Raises MachineError if a packet is not the library's, or if secrets change instructions or time."""
-    build = Build()
+def attiny85_rows(build: Build, prefix: str, runs: int) -> Iterator[Row]:
+    """The rows of a build, whose names begin with the prefix. Raises MachineError if a packet is not the
+    library's, or if secrets change instructions or time."""
     keys, enrolment = fleet(build.set_name)
     params = {"kind": "measured", "mcu": MCU, "hz": FREQUENCY, "set": build.set_name, "n": build.compact.n}
     windows = [readings(build, seed) for seed in range(WINDOWS)]
@@ -60,7 +60,7 @@ def attiny85_rows(runs: int) -> Iterator[Row]:
         cycles = [counts.cycles for counts in node.encryptions]
         static, stack = static_bytes(node.image), node.machine.deepest_stack
         image = node.image
-    name = f"attiny85.k{build.values}"
+    name = f"{prefix}.k{build.values}"
     own = {**params, "values": build.values, "packet_bytes": build.packet_bytes}
     yield Row(f"{name}.ram_bytes", static + stack, "bytes", {**own, "static": static, "stack": stack})
     yield Row(f"{name}.flash_bytes", flash_bytes(image), "bytes", {**own, "with": "its key"})
@@ -70,7 +70,7 @@ def attiny85_rows(runs: int) -> Iterator[Row]:
     what = "one window in 16 writes the counter; waits for the EEPROM included"
     usual = sum(cycles[1:RESERVE]) // (RESERVE - 1)
     yield Row(f"{name}.counter_write.cycles", cycles[RESERVE] - usual, "cycles", {**own, "what": what})
-    yield _tag_row(build, own)
+    yield _tag_row(build, name, own)
     seen = {
         (counts.cycles, counts.path, counts.addresses)
         for counts, _ in (window_of_secrets(build, seed) for seed in range(runs))
@@ -81,7 +81,7 @@ def attiny85_rows(runs: int) -> Iterator[Row]:
     yield Row(f"constant_time.{name}.runs", runs, "runs", {**own, "cycles": one, "path": f"{path:016x}"})
 
 
-def _tag_row(build: Build, params: dict[str, object]) -> Row:
+def _tag_row(build: Build, name: str, params: dict[str, object]) -> Row:
     """From the finished payload to the finished packet."""
     with Node(build, log=counter_log(0)) as node:
         node.machine.leave_out_digests()
@@ -90,4 +90,4 @@ def _tag_row(build: Build, params: dict[str, object]) -> Row:
         began = node.machine.cycle
         node.run_to("send")
         cycles = node.machine.cycle - began
-    return Row(f"attiny85.k{build.values}.tag.cycles", cycles, "cycles", params)
+    return Row(f"{name}.tag.cycles", cycles, "cycles", params)

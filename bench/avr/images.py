@@ -138,7 +138,7 @@ def open_kernels(name: str, *sources: Path, mcu: str = MCU) -> Machine:
 def compact_sources() -> tuple[Path, ...]:
     """Return the compact lane's assembly sources."""
     names = ("chacha20", "poly1305", "product", "ternary", "uniform")
-    smaller = ("chacha20_rolled", "poly1305_rolled", "uniform_bitwise")
+    smaller = ("chacha20_rolled", "poly1305_rolled", "uniform_bytes")
     return (FIRMWARE / "idle.c", *(CORE / f"backends/avr_{name}.S" for name in (*names, *smaller)))
 
 

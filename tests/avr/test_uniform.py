@@ -104,3 +104,53 @@ def test_20_bit_fields_go_on_in_the_next_block(mcu: str) -> None:
         for count in (1, 2, 13, 32, 31, 17):
             found += residues_20(machine, count)
         assert found == kept[: len(found)]
+
+
+Q26 = 67104769
+SMALL = "attiny85"
+"""The core whose residues of 26 bits are drawn byte by byte."""
+
+
+def residues_26(machine: Machine, count: int) -> list[int]:
+    machine.call("cmi_avr_uniform_bytes", RESIDUES, STREAM, count, Q26 >> 16, Q26 & 0xFFFF, LEFT)
+    return np.frombuffer(machine.read(RESIDUES, 4 * count), "<u4").tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("used", [0, 1, 17, 25])
+def test_26_bit_fields_are_cut_from_a_block(used: int) -> None:
+    """Fields that are rejected leave a number of bits that the next call begins with."""
+    random = np.random.default_rng(used)
+    fields = [Q26 - 1, Q26, (1 << 26) - 1, 0, *(int(x) for x in random.integers(0, Q26, 7)), Q26 + 1]
+    kept = [field for field in fields if field < Q26]
+    text = sum(field << 26 * i for i, field in enumerate(fields)).to_bytes(39, "little")
+    with open_compact(SMALL) as machine:
+        machine.write(STREAM, (random.bytes(used) + text + bytes(BLOCK_BYTES))[:BLOCK_BYTES])
+        machine.write(STREAM + BLOCK_BYTES, bytes(48) + bytes([used]))
+        machine.write(LEFT, b"\0\xa5\x77\x77\x77")
+        found = []
+        for count in (1, 3, 2, len(kept) - 6):
+            found += residues_26(machine, count)
+        assert found == kept
+        left, _, *behind = machine.read(LEFT, 5)
+        assert behind == [0x77] * 3
+        assert 26 * (len(fields) - 1) + left == 8 * (machine.read(STREAM + USED, 1)[0] - used)
+
+
+def test_26_bit_fields_go_on_in_the_next_block() -> None:
+    key = np.random.default_rng(6).bytes(32)
+    with open_compact(SMALL) as machine:
+        text = b""
+        for counter in range(5):
+            machine.write(0x180, key + struct.pack("<4I", counter, 1, 0, 0))
+            machine.call("cmi_avr_chacha20_blocks", STREAM, 0x180, 1)
+            text += machine.read(STREAM, BLOCK_BYTES)
+        whole = int.from_bytes(text, "little")
+        kept = [x for x in (whole >> at & 0x3FFFFFF for at in range(0, 8 * len(text) - 25, 26)) if x < Q26]
+        machine.write(
+            STREAM, bytes(BLOCK_BYTES) + key + struct.pack("<4I", 0, 1, 0, 0) + bytes([BLOCK_BYTES])
+        )
+        machine.write(LEFT, bytes(5))
+        found = []
+        for count in (1, 2, 13, 8, 8, 8, 8, 30):
+            found += residues_26(machine, count)
+        assert found == kept[: len(found)]
