@@ -121,6 +121,25 @@ def coefficients(
     }
 
 
+def linear_form(
+    ring: Ring, seed: bytes, positions: Sequence[int], weights: Sequence[int], payload: Sequence[int]
+) -> tuple[int, list[golden.Residues]]:
+    """Return a ciphertext whose constant coefficient decrypts to the sum of weights times values: the
+    constant coefficient of its c0 modulo Q, without a bias taken off, and c1 at each prime. payload: what was
+    sent."""
+    middle = 1 << ring.dropped_bits >> 1
+    sent = [(coefficient << ring.dropped_bits) + middle for coefficient in payload]
+    constant = sum(w * c for w, c in zip(weights, sent, strict=True)) % ring.modulus
+    expanded = golden.uniform(golden.Chain(ring.n, ring.primes), golden.CHACHA20, seed, len(ring.primes))
+    found = []
+    for a, q in zip(expanded, ring.primes, strict=True):
+        total = np.zeros(ring.n, dtype=np.int64)
+        for w, p in zip(weights, positions, strict=True):
+            total += w * np.concatenate([a[p:], -a[:p]])  # a X^-p, for X^n = -1
+        found.append(total % q)
+    return constant, found
+
+
 def packet(ring: Ring, keys: bytes, window: Window, sent: dict[int, int], first: int, count: int) -> bytes:
     """One packet with the coefficients from first on."""
     header = struct.pack(

@@ -102,6 +102,23 @@ class CompactVector:
     emitted: str
 
 
+@dataclass(frozen=True)
+class ScoreVector:
+    """An entry of vectors/compact.json's scores: a linear form of the payload at the positions from `first`
+    on, under the seed 0, 1 .. 31."""
+
+    set: str
+    first: int
+    weights: list[int]
+    payload: list[int]
+    constant: int
+    polynomials: str
+
+
+def score_vectors() -> list[ScoreVector]:
+    return [ScoreVector(**entry) for entry in read("compact", "scores")]  # type: ignore[arg-type]
+
+
 def compact_vectors() -> list[CompactVector]:
     return [CompactVector(**entry) for entry in read("compact")]  # type: ignore[arg-type]
 
@@ -114,8 +131,8 @@ def bfv_vectors() -> list[BfvVector]:
     return [BfvVector(**entry) for entry in read("bfv")]
 
 
-def read(name: str) -> list[dict[str, object]]:
-    return json.loads((PINNED / f"{name}.json").read_text())["vectors"]
+def read(name: str, what: str = "vectors") -> list[dict[str, object]]:
+    return json.loads((PINNED / f"{name}.json").read_text())[what]
 
 
 # ---- the golden model ----
@@ -219,7 +236,8 @@ def recompute() -> None:
         ordered = [{field: entry[field] for field in fields} for entry in entries]
         (PINNED / f"{name}.json").write_text(json.dumps({"vectors": ordered}, indent=2) + "\n")
     compact = [asdict(computed_compact(vector, i)) for i, vector in enumerate(compact_vectors())]
-    (PINNED / "compact.json").write_text(json.dumps({"vectors": compact}, indent=2) + "\n")
+    scores = [asdict(computed_score(vector)) for vector in score_vectors()]
+    (PINNED / "compact.json").write_text(json.dumps({"vectors": compact, "scores": scores}, indent=2) + "\n")
 
 
 def compact_values(largest: int, state: int, count: int) -> list[int]:
@@ -227,10 +245,24 @@ def compact_values(largest: int, state: int, count: int) -> list[int]:
     return [int(x) for x in integers_of("uint32", state, count, largest + 1)]
 
 
+def compact_ring(name: str) -> golden_compact.Ring:
+    found = compact_set(name)
+    return golden_compact.Ring(found.id, found.n, found.primes, found.plain_modulus, found.dropped_bits)
+
+
+def computed_score(vector: ScoreVector) -> ScoreVector:
+    """The vector, with what the golden model makes of it."""
+    positions = range(vector.first, vector.first + len(vector.weights))
+    constant, polynomials = golden_compact.linear_form(
+        compact_ring(vector.set), bytes(range(32)), positions, vector.weights, vector.payload
+    )
+    data = b"".join(residues.astype("<u4").tobytes() for residues in polynomials)
+    return replace(vector, constant=constant, polynomials=golden.chained_digest(data).hex())
+
+
 def computed_compact(vector: CompactVector, index: int) -> CompactVector:
     """The vector, with what the golden model sends."""
-    chosen = compact_set(vector.set)
-    ring = golden_compact.Ring(chosen.id, chosen.n, chosen.primes, chosen.plain_modulus, chosen.dropped_bits)
+    chosen, ring = compact_set(vector.set), compact_ring(vector.set)
     key_id, device, epoch = 0x636970686572 + index, 0x01020304 + index, 7 + index
     keys = golden_compact.material(ring, key_id, device, epoch, bytes(range(32)))
     counter = (index << 32) + 2**32 - 1 - index
@@ -378,8 +410,7 @@ def bfv_header() -> str:
 
 
 def compact_row(vector: CompactVector, index: int) -> str:
-    chosen = compact_set(vector.set)
-    ring = golden_compact.Ring(chosen.id, chosen.n, chosen.primes, chosen.plain_modulus, chosen.dropped_bits)
+    ring = compact_ring(vector.set)
     keys = golden_compact.material(
         ring, 0x636970686572 + index, 0x01020304 + index, 7 + index, bytes(range(32))
     )

@@ -392,6 +392,17 @@ class Misuse
         refuse([&] { (void)windows.residues(); });
         refuse([&] { windows.add(seed_, {}, {}, 4, 1); });
         refused("a sum of three primes", "1 or 2", [&] { const CompactSum wide(ckks_.context); });
+        const std::vector<std::uint32_t> first = {0};
+        const std::vector<std::int64_t> weight = {1};
+        const std::vector<std::uint64_t> payload = {0};
+        CompactForms forms(std::make_shared<const Context>(Chain{10, {1038337}, {}}), first, weight);
+        const CompactForms taken_forms = std::move(forms);
+        refuse([&] { (void)forms.count(); });
+        refuse([&] { (void)forms.primes(); });
+        refuse([&] { (void)forms.constants(payload, 4); });
+        refuse([&] { (void)forms.polynomials(seed_); });
+        refused("forms of three primes", "1 or 2",
+                [&] { const CompactForms wide(ckks_.context, first, weight); });
         Matrix matrix(ckks_.context, reals(numbers_), 1, numbers_.size(), scale, 3);
         const Matrix whole = std::move(matrix);
         refuse([&] { (void)matrix.steps(); });

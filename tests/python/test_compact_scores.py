@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +25,8 @@ from ciphermote.compact.scores import (
     decrypt_scores,
     largest_digit,
 )
-from ciphermote.compact.sets import A10, COMPACT_SETS, CompactSet, L
+from ciphermote.compact.sets import A10, COMPACT_SETS, CompactSet, L, compact_set
+from ciphermote.compact.sums import composed
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.parameters.native import context_of
 from compact_support import Fleet
@@ -31,6 +34,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from golden import compact as golden_compact
+from golden.device import chained_digest
+
+PINNED = json.loads((Path(__file__).parents[2] / "vectors/compact.json").read_text())["scores"]
 VALUES = 16
 LARGEST = 255
 EDGES = {
@@ -276,6 +283,26 @@ def test_failure_where_one_in_hundreds_is_predicted(weights: list[int]) -> None:
 
 
 # --- the evaluator ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", range(len(PINNED)))
+def test_forms_are_as_pinned(index: int) -> None:
+    """By the native evaluator, and by the golden model."""
+    pinned = PINNED[index]
+    compact, first, weights = compact_set(pinned["set"]), pinned["first"], pinned["weights"]
+    positions = np.arange(first, first + len(weights), dtype=np.uint32)
+    forms = _evaluator.CompactForms(context_of(compact.parameters), positions, np.array([weights]))
+    constants = forms.constants(np.array([pinned["payload"]], np.uint64), compact.dropped_bits)
+    assert int(composed(compact, constants[0, 0][:, np.newaxis])[0]) == pinned["constant"]
+    polynomials = forms.polynomials(bytes(range(32)))[0]
+    assert chained_digest(polynomials.astype("<u4").tobytes()).hex() == pinned["polynomials"]
+    ring = golden_compact.Ring(
+        compact.id, compact.n, compact.primes, compact.plain_modulus, compact.dropped_bits
+    )
+    constant, found = golden_compact.linear_form(
+        ring, bytes(range(32)), positions.tolist(), weights, pinned["payload"]
+    )
+    assert constant == pinned["constant"] and np.array_equal(np.stack(found), polynomials)
 
 
 def test_forms_are_products_with_negative_powers_of_x() -> None:

@@ -106,8 +106,8 @@ def _advice(
         f"packet{'s' if packets > 1 else ''} of at most {packet_bytes}.",
         f"n = {compact.n} and {math.log2(compact.modulus):.1f} bits of primes hold 128-bit security by the "
         "2024 guidelines, " + ("against quantum attackers too." if quantum else "not against quantum ones."),
-        "Sums, differences, means and weighted sums are all that it computes; all devices share a secret "
-        "key.",
+        "Sums, differences, means, weighted sums and scores of each window by a linear model are all that it "
+        "computes; all devices share a secret key.",
     ]
     return CompactAdvice(compact, packets, size, failure, most, explanation)
 
