@@ -25,6 +25,8 @@ bool host_close(int32_t handle);
 bool host_rename(const char *from, const char *to);
 /* The host's errno of the last call that failed. */
 int32_t host_errno(void);
+/* The host's date in seconds since 1970. */
+uint32_t host_seconds(void);
 /* End the simulation; code becomes QEMU's exit code. */
 _Noreturn void host_exit(int code);
 

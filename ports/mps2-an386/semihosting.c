@@ -13,6 +13,7 @@ enum {
     SYS_WRITE = 0x05,
     SYS_READ = 0x06,
     SYS_RENAME = 0x0F,
+    SYS_TIME = 0x11,
     SYS_ERRNO = 0x13,
     SYS_EXIT_EXTENDED = 0x20
 };
@@ -66,6 +67,11 @@ bool host_rename(const char *from, const char *to)
 int32_t host_errno(void)
 {
     return call(SYS_ERRNO, NULL);
+}
+
+uint32_t host_seconds(void)
+{
+    return (uint32_t)call(SYS_TIME, NULL);
 }
 
 _Noreturn void host_exit(int code)

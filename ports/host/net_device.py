@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated Cortex-M4 that delivers by itself (ports/netfirmware): its headers, its image, its UART."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+PORTS = Path(__file__).resolve().parents[1]
+SECONDS = 120.0
+Transport = Literal["https", "mqtt"]
+
+
+class NetDeviceError(Exception):
+    """One sentence for the user."""
+
+
+def build(headers: Path, folder: Path, *, shared: Path | None = None, options: Sequence[str] = ()) -> Path:
+    """Compile and link the firmware with the headers of a device; the path of its ELF file.
+
+    shared: a folder for objects without keys, which several images may use; None: in folder. options: more
+    words for make, such as MARKS=1. Raises NetDeviceError.
+    """
+    command = ["make", "-j2", "-C", str(PORTS), "netfirmware", f"GENERATED={headers}", f"BUILD={folder}"]
+    command += [*([] if shared is None else [f"NET_SHARED={shared}"]), *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NetDeviceError(f"The firmware cannot be built: {done.stderr.strip()[-1500:]}")
+    return folder / "netfirmware" / "ciphermote.elf"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the device says on its UART. kind: its first word, without a colon."""
+
+    text: str
+
+    @property
+    def kind(self) -> str:
+        return self.text.split(" ", 1)[0].rstrip(":")
+
+    @property
+    def figures(self) -> Mapping[str, int]:
+        pairs = (word.split("=") for word in self.text.split() if "=" in word)
+        return {name: int(value) for name, value in pairs}
+
+
+class NetDevice:
+    """The firmware in QEMU, with a user network, in which 10.0.2.2 is this machine's loopback.
+
+    Keeps its counter in workdir, and takes its readings from there. wrapper: more words for QEMU. heard: all
+    lines so far. Raises NetDeviceError where it does not start or stops answering.
+    """
+
+    def __init__(self, elf: Path, workdir: Path, wrapper: Sequence[str] = ()) -> None:
+        self._command = (
+            *("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none"),
+            *("-serial", "stdio", "-nic", "user", "-semihosting-config", "enable=on,target=native"),
+            *("-kernel", str(elf.resolve()), *wrapper),
+        )
+        self._workdir = workdir
+        self._lines: queue.Queue[Line | None] = queue.Queue()
+        self.heard: list[Line] = []
+
+    def __enter__(self) -> Self:
+        self._errors = (self._workdir / "qemu.log").open("wb")
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=self._workdir,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        try:
+            self.wait_for("ready")
+        except BaseException:
+            self._kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._kill()
+
+    def _kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._errors.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except OSError:  # QEMU had gone before it took the last command
+                pass
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(Line(line.decode(errors="replace").rstrip()))
+        self._lines.put(None)
+
+    def measure(self, values: NDArray[np.float32] | NDArray[np.uint16]) -> None:
+        """What the sensor shows from now on: float32, or uint16 for a compact set."""
+        path = self._workdir / "ciphermote-readings"
+        new = path.with_suffix(".new")
+        new.write_bytes(struct.pack("<I", len(values)) + values.tobytes())
+        os.replace(new, path)
+
+    def command(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{text}\n".encode())
+        self._process.stdin.flush()
+
+    def next_line(self, seconds: float = SECONDS) -> Line:
+        try:
+            line = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            raise NetDeviceError(f"The device said nothing for {seconds:g} s; before: {self._said()}") from None
+        if line is None:
+            raise NetDeviceError(f"The device ended with code {self._process.wait()}: {self._said()}")
+        self.heard.append(line)
+        return line
+
+    def wait_for(self, *kinds: str, seconds: float = SECONDS) -> Line:
+        """The next line of one of these kinds."""
+        end = time.monotonic() + seconds
+        while True:
+            line = self.next_line(max(0.1, end - time.monotonic()))
+            if line.kind in kinds:
+                return line
+
+    def deliver(self, transport: Transport, seconds: float = SECONDS) -> Line:
+        """Deliver a window, up to `delivered` or `refused`."""
+        self.command(transport)
+        return self.wait_for("delivered", "refused", seconds=seconds)
+
+    def report(self) -> Mapping[str, int]:
+        """Bytes of memory: static, stack (the deepest so far), ram (their sum), pool and pool_used (of TLS, in
+        static); open: 1 if a window has no receipt."""
+        self.command("report")
+        return self.wait_for("report").figures
+
+    def stop(self) -> int:
+        """The firmware's exit code."""
+        self.command("stop")
+        return self._process.wait(SECONDS)
+
+    def _said(self) -> str:
+        return json.dumps([line.text for line in self.heard[-5:]])

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time: milliseconds since the start from the board's timer 0, and the date, which the simulator's host knows. */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void clock_start(void);
+
+/* Wraps after 49 days. Asked for at least every 170 s, or time is lost. */
+uint32_t clock_ms(void);
+
+/* Whether so many milliseconds have passed since then. */
+static inline bool clock_passed(uint32_t since, uint32_t milliseconds)
+{
+    return clock_ms() - since >= milliseconds;
+}
+
+#endif
