@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
@@ -11,15 +12,21 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 import numpy as np
+from ciphermote.fleet import Attachment, Connection, enroll
+from net_settings import to_header
 from numpy.typing import NDArray
 
 PORTS = Path(__file__).resolve().parents[1]
+SHARED = PORTS.parent / "build" / "ports" / "netfirmware"
+"""Objects without keys, which all images have in common."""
 SECONDS = 120.0
 Transport = Literal["https", "mqtt"]
 
@@ -28,18 +35,39 @@ class NetDeviceError(Exception):
     """One sentence for the user."""
 
 
-def build(headers: Path, folder: Path, *, shared: Path | None = None, options: Sequence[str] = ()) -> Path:
+def write_headers(
+    attachment: Attachment, device: int, folder: Path, broker: str, key: Literal["symmetric", "asymmetric"]
+) -> None:
+    """Enroll a device, and write the headers that its firmware is built with to the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "compact_keys.h" if attachment.is_compact else "provisioned_keys.h"
+    connection = folder / "connection.json"
+    enroll(attachment, device, folder / name, connection, key=key)
+    (folder / "network_settings.h").write_text(to_header(Connection.load(connection), broker))
+
+
+def build(headers: Path, folder: Path, *, shared: Path = SHARED, options: Sequence[str] = ()) -> Path:
     """Compile and link the firmware with the headers of a device; the path of its ELF file.
 
-    shared: a folder for objects without keys, which several images may use; None: in folder. options: more
-    words for make, such as MARKS=1. Raises NetDeviceError.
+    shared: a folder for objects without keys, which images with the same options may use. options: more words
+    for make, such as MARKS=1. Raises NetDeviceError.
     """
     command = ["make", "-j2", "-C", str(PORTS), "netfirmware", f"GENERATED={headers}", f"BUILD={folder}"]
-    command += [*([] if shared is None else [f"NET_SHARED={shared}"]), *options]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    command += [f"NET_SHARED={shared}", *options]
+    with _turn(shared):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NetDeviceError(f"The firmware cannot be built: {done.stderr.strip()[-1500:]}")
     return folder / "netfirmware" / "ciphermote.elf"
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """One build at a time in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "turn").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass(frozen=True)
@@ -98,6 +126,13 @@ class NetDevice:
     ) -> None:
         self._kill()
 
+    def restart(self) -> None:
+        """As if its power had failed: it keeps its counter, and forgets its window."""
+        self._kill()
+        self._lines = queue.Queue()
+        self.heard.clear()
+        self.__enter__()
+
     def _kill(self) -> None:
         self._process.kill()
         self._process.wait()
@@ -105,10 +140,8 @@ class NetDevice:
         self._errors.close()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            try:
+            with suppress(OSError):  # QEMU had gone before it took the last command
                 stream.close()
-            except OSError:  # QEMU had gone before it took the last command
-                pass
 
     def _read(self) -> None:
         assert self._process.stdout is not None

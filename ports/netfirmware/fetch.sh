@@ -69,8 +69,8 @@ fetch_mbedtls()
 {
     command -v cargo >/dev/null || fail "Mbed TLS comes in a Rust crate: install cargo, which downloads it."
     mkdir -p "$folder/crate/src"
-    printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2018"\n[dependencies]\n%s = "=%s"\n' \
-        "$crate" "$crate_version" >"$folder/crate/Cargo.toml"
+    printf '%s\n' '[package]' 'name = "fetch"' 'version = "0.0.0"' 'edition = "2018"' "[dependencies.$crate]" \
+        "version = \"=$crate_version\"" 'default-features = false' >"$folder/crate/Cargo.toml"
     : >"$folder/crate/src/lib.rs"
     cargo fetch --quiet --manifest-path "$folder/crate/Cargo.toml" >"$folder/cargo.log" 2>&1 ||
         { tail -n 5 "$folder/cargo.log" >&2; fail "cargo could not fetch $crate $crate_version."; }

@@ -77,7 +77,9 @@ static outcome attempt(outcome (*deliver)(answer *), answer *said, cm_verdict *v
     }
     const cm_status status = sensor_take_receipt(said->bytes, said->length, verdict);
     said->length = 0;
-    return status == CM_OK ? DONE : outcome_set(TRY_AGAIN, cm_status_text(status));
+    return status == CM_OK ? DONE
+                           : outcome_set(TRY_AGAIN, "What came is not the gateway's receipt for the attempt "
+                                                    "just sent, so the window is kept.");
 }
 
 static void pause_for(uint32_t milliseconds)

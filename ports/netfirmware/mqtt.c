@@ -388,11 +388,11 @@ static void copy_answer(const message *from, answer *out)
 static uint32_t problem_status(const answer *problem)
 {
     static const char field[] = "\"status\":";
-    for (size_t i = 0; i + sizeof field + 3u <= problem->length; i++) {
+    for (size_t i = 0; i + sizeof field + 4u <= problem->length; i++) {
         if (memcmp(problem->bytes + i, field, sizeof field - 1u) == 0) {
-            char digits[4] = {0};
+            char digits[5] = {0};
             uint32_t status;
-            memcpy(digits, problem->bytes + i + sizeof field - 1u, 3);
+            memcpy(digits, problem->bytes + i + sizeof field - 1u, 4);
             return text_parse(digits, &status) ? status : 500u;
         }
     }
