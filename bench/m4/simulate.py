@@ -163,8 +163,13 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
     out = image.with_suffix(".csv")
     said = run_qemu(image, plugin, {"out": out, **options}, core)
     reported = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
+    return Run(reported, read_regions(out))
+
+
+def read_regions(out: Path) -> tuple[Region, ...]:
+    """What the plugin wrote at the end of a simulation, without the whole run."""
     with out.open(newline="", encoding="ascii") as file:
-        regions = tuple(
+        return tuple(
             Region(
                 int(row["region"]),
                 int(row["instructions"]),
@@ -177,7 +182,6 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
             for row in csv.DictReader(file)
             if int(row["region"]) != WHOLE_RUN
         )
-    return Run(reported, regions)
 
 
 @dataclass(frozen=True)
