@@ -82,7 +82,7 @@ test-avr: setup-test
 ## the Python tests and the packaging tests
 test-python: setup-test
 	@tools/quietly.sh build/ports-firmware.log "compiling the ports" \
-	    $(MAKE) --no-print-directory -C ports firmware
+	    $(MAKE) --no-print-directory -C ports firmware netfirmware-libraries
 	$(PYTEST) --ignore tests/avr
 
 ## each fuzz target for seconds, and planted bugs for them to find
@@ -157,6 +157,10 @@ bench-evaluator: setup-demo
 ## its instructions on 32-bit ARM beside those of a SEAL built for armhf, which CMAKE_PREFIX_PATH names
 bench-evaluator-armhf: setup-test
 	.venv/bin/python bench/evaluator/armhf.py
+
+## firmware that delivers by itself: its flash and RAM, cycles of a TLS handshake and of a window (a minute)
+bench-netfirmware: setup-test
+	.venv/bin/python bench/netfirmware.py
 
 ## flash and RAM of the micro:bit's firmware
 bench-microbit: setup-demo

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Firmware that delivers by itself: its flash and RAM on a Cortex-M4, and the cycles of a handshake and a window.
+"""Firmware that delivers by itself: flash and RAM on a Cortex-M4, and cycles of a handshake and a window.
 
-`make bench-netfirmware` builds the three images of ports/netfirmware (symmetric and public-key CKKS at n = 4096
-with three primes; the compact lane's set A10), has each deliver windows over HTTPS and over MQTT 5 to a gateway
-and a broker on this machine, in QEMU, and writes bench/results/netfirmware.json.
+`make bench-netfirmware` builds the three images of ports/netfirmware (symmetric and public-key CKKS at
+n = 4096 with three primes; the compact lane's set A10), has each deliver windows over HTTPS and over MQTT 5
+to a gateway and a broker on this machine, in QEMU, and writes bench/results/netfirmware.json.
 
 RAM is all static data (the arena, lwIP's pools and TLS's pool, which is its heap, among it) and the deepest
-stack of all deliveries, which the firmware measures by painting. Flash is the whole image. Cycles are modelled
-as in bench/m4/README.md, of all that is computed from the first packet of a connection to the end of the
-handshake, and from a window's first value to its last byte in lwIP's hands; sleep is left out. They depend on
-how the peer's packets come, and so differ a little from run to run.
+stack of all deliveries, which the firmware measures by painting. Flash is the whole image. Cycles are those
+of the model in bench/m4/README.md: of all that is computed from the first packet of a connection to the end
+of the handshake, and from a window's first value to its last byte in lwIP's hands. Sleep is left out. They
+depend on how the peer's packets come, and so differ a little from run to run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 22
 COMPACT_VALUES = 16
 WINDOWS = 4
-"""Of a run, whose mean is taken."""
+"""Deliveries of a run, whose mean is taken."""
 HANDSHAKE, WINDOW = 1, 2
 """Regions of ports/netfirmware/work.c."""
 TRANSPORTS: tuple[Transport, ...] = ("https", "mqtt")
@@ -68,7 +68,7 @@ IMAGES = (
 
 
 def attachments(here: Site, folder: Path) -> dict[str, Attachment]:
-    """The fleet of each image."""
+    """Define two fleets, and return that of each image."""
     where = (here.server.url, here.server.token("owner"))
     ca = here.server.authority.read_text()
     KeyStore.create(folder / "full", PARAMETERS, galois_steps=[], relin=False)
@@ -79,8 +79,10 @@ def attachments(here: Site, folder: Path) -> dict[str, Attachment]:
     return {"symmetric": full, "asymmetric": full, "compact": compact}
 
 
-def deliver(elf: Path, workdir: Path, image: Image, transport: Transport, plugin: Sequence[str]) -> dict[str, int]:
-    """What the device says of its memory after some windows, and the bytes of a window."""
+def deliver(
+    elf: Path, workdir: Path, image: Image, transport: Transport, plugin: Sequence[str]
+) -> dict[str, int]:
+    """Deliver some windows; return what the device says of its memory, and the bytes of a window."""
     workdir.mkdir(exist_ok=True)
     with NetDevice(elf, workdir, plugin) as device:
         device.measure(image.values)

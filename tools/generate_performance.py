@@ -47,6 +47,7 @@ RESULTS = {
     "m4-options": "make bench-m4-options",
     "client": "make bench-client",
     "microbit": "make bench-microbit",
+    "netfirmware": "make bench-netfirmware",
     "demo": "make bench-demos",
     "demo-uno": "make bench-demos",
     "avr": "make bench-avr",
@@ -455,6 +456,22 @@ def changes(choice: Choice | None, base: Cost) -> list[str]:
         change(of.ram, base.ram) or "0",
         change(of.flash, base.flash) or "0",
     ]
+
+
+def netfirmware_table(found: Results) -> list[str]:
+    titles = {
+        "symmetric": "CKKS, n = 4096, secret key",
+        "asymmetric": "CKKS, n = 4096, public key",
+        "compact": "compact lane, set A10, 16 values",
+    }
+    rows = []
+    for image, title in titles.items():
+        sizes = (found[f"m4.tls.{image}.{name}_bytes"] for name in ("flash", "ram", "stack", "window"))
+        cycles = (found[f"m4.tls.{image}.https.{what}.cycles"] for what in ("handshake", "window"))
+        times = (f"{each / 1e6:.1f} million" if each >= 1e6 else f"{each:,.0f}" for each in cycles)
+        rows.append((title, *(f"{size:,}" for size in sizes), *times))
+    header = ("Image", "Flash", "RAM", "of it stack", "Sent", "Cycles of a handshake", "of a window")
+    return table(header, rows)
 
 
 def microbit_table(microbit: Results) -> list[str]:
@@ -1125,6 +1142,7 @@ def files() -> dict[Path, str]:
     documents: dict[str, dict[str, list[str]]] = {
         "README.md": {"summary": readme_summary(m4, avr, load("demo-uno"))},
         "ports/README.md": {"microbit": microbit_table(load("microbit")), "demo": demo_table(load("demo"))},
+        "ports/netfirmware/README.md": {"netfirmware": netfirmware_table(load("netfirmware"))},
         "ports/arduino/README.md": {"arduino": arduino_table(avr)},
         "docs/performance.md": {
             "presets": preset_table(m4),

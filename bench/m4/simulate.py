@@ -167,7 +167,7 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
 
 
 def read_regions(out: Path) -> tuple[Region, ...]:
-    """What the plugin wrote at the end of a simulation, without the whole run."""
+    """Read what the plugin wrote at the end of a simulation, without the whole run."""
     with out.open(newline="", encoding="ascii") as file:
         return tuple(
             Region(

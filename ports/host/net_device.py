@@ -11,8 +11,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,7 @@ def build(headers: Path, folder: Path, *, shared: Path = SHARED, options: Sequen
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """One build at a time in a folder."""
+    """Wait for a turn: one build at a time in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "turn").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -72,7 +71,7 @@ def _turn(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Line:
-    """What the device says on its UART. kind: its first word, without a colon."""
+    """A line that the device says on its UART. kind: its first word, without a colon."""
 
     text: str
 
@@ -127,7 +126,7 @@ class NetDevice:
         self._kill()
 
     def restart(self) -> None:
-        """As if its power had failed: it keeps its counter, and forgets its window."""
+        """Start it anew, as after a power cut: it keeps its counter, and forgets its window."""
         self._kill()
         self._lines = queue.Queue()
         self.heard.clear()
@@ -150,7 +149,7 @@ class NetDevice:
         self._lines.put(None)
 
     def measure(self, values: NDArray[np.float32] | NDArray[np.uint16]) -> None:
-        """What the sensor shows from now on: float32, or uint16 for a compact set."""
+        """Set what the sensor shows from now on: float32, or uint16 for a compact set."""
         path = self._workdir / "ciphermote-readings"
         new = path.with_suffix(".new")
         new.write_bytes(struct.pack("<I", len(values)) + values.tobytes())
@@ -165,14 +164,16 @@ class NetDevice:
         try:
             line = self._lines.get(timeout=seconds)
         except queue.Empty:
-            raise NetDeviceError(f"The device said nothing for {seconds:g} s; before: {self._said()}") from None
+            raise NetDeviceError(
+                f"The device said nothing for {seconds:g} s; before: {self._said()}"
+            ) from None
         if line is None:
             raise NetDeviceError(f"The device ended with code {self._process.wait()}: {self._said()}")
         self.heard.append(line)
         return line
 
     def wait_for(self, *kinds: str, seconds: float = SECONDS) -> Line:
-        """The next line of one of these kinds."""
+        """Return the next line of one of these kinds."""
         end = time.monotonic() + seconds
         while True:
             line = self.next_line(max(0.1, end - time.monotonic()))
@@ -185,8 +186,8 @@ class NetDevice:
         return self.wait_for("delivered", "refused", seconds=seconds)
 
     def report(self) -> Mapping[str, int]:
-        """Bytes of memory: static, stack (the deepest so far), ram (their sum), pool and pool_used (of TLS, in
-        static); open: 1 if a window has no receipt."""
+        """Bytes of memory: static, stack (the deepest so far), ram (their sum), pool and pool_used (TLS's,
+        within static); open: 1 if a window has no receipt."""
         self.command("report")
         return self.wait_for("report").figures
 

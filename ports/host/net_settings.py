@@ -4,8 +4,8 @@
 
     python ports/host/net_settings.py device7.json -o headers/network_settings.h --broker localhost:8883
 
-device7.json is the connection file of `ciphermote owner enroll`. The addresses default to those of QEMU's user
-network, in which 10.0.2.2 is the machine that runs QEMU.
+device7.json is the connection file of `ciphermote owner enroll`. The addresses default to those of QEMU's
+user network, in which 10.0.2.2 is the machine that runs QEMU.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def to_header(
 ) -> str:
     """Return the text of network_settings.h.
 
-    broker: NAME or NAME:PORT, whose certificate has that name. server: the IPv4 address of gateway and broker;
-    address, netmask, router: the device's own. Raises ParameterError.
+    broker: NAME or NAME:PORT, whose certificate has that name. server: the IPv4 address of gateway and
+    broker; address, netmask, router: the device's own. Raises ParameterError.
     """
     if connection.ca is None:
         raise ParameterError(
@@ -98,7 +98,9 @@ def _ipv4(text: str) -> str:
     try:
         return str(ipaddress.IPv4Address(text))
     except ValueError:
-        raise ParameterError(f"{text} is no IPv4 address, which the firmware needs: write it as four numbers.") from None
+        raise ParameterError(
+            f"{text} is no IPv4 address, which the firmware needs: write it as four numbers."
+        ) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

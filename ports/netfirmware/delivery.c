@@ -51,6 +51,7 @@ outcome judge_status(unsigned status)
     if (status == 429 || status >= 500 || status < 400) {
         return outcome_set(TRY_AGAIN, "The gateway takes nothing now, or has not got everything.");
     }
-    return outcome_set(REFUSED, status == 401 ? "The gateway does not know the device's token: enroll it again."
-                                              : "The gateway refused the window.");
+    return outcome_set(REFUSED, status == 401
+                                    ? "The gateway does not know the device's token: enroll it again."
+                                    : "The gateway refused the window.");
 }

@@ -35,7 +35,7 @@
 #define IRQ_ON (1u << 8 | 1u << 4 | 1u) /* active high, pushed */
 #define IRQ_RX_STATUS (1u << 3)
 #define FRAMES_WAITING(word) ((word) >> 16 & 0xFFu)
-#define FREE_BYTES(word) ((word) & 0xFFFFu)
+#define FREE_BYTES(word) ((word)&0xFFFFu)
 #define RX_LENGTH(status) ((status) >> 16 & 0x3FFFu)
 #define RX_ERROR (1u << 15)
 #define CHECKSUM_BYTES 4u
@@ -145,7 +145,8 @@ void ethernet_poll(struct netif *netif)
         const uint32_t status = RX_STATUS;
         const uint32_t length = RX_LENGTH(status);
         const bool usable = !(status & RX_ERROR) && length > CHECKSUM_BYTES && length <= FRAME_BYTES;
-        struct pbuf *packet = usable ? pbuf_alloc(PBUF_RAW, (u16_t)(length - CHECKSUM_BYTES), PBUF_POOL) : NULL;
+        struct pbuf *packet =
+            usable ? pbuf_alloc(PBUF_RAW, (u16_t)(length - CHECKSUM_BYTES), PBUF_POOL) : NULL;
         take_frame(packet, length); /* without room it is dropped, and sent again */
         if (packet && netif->input(packet, netif) != ERR_OK) {
             (void)pbuf_free(packet);

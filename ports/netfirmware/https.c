@@ -39,7 +39,8 @@ static bool next_byte(source *from, uint8_t *byte)
 {
     if (from->at == from->filled) {
         from->at = 0;
-        if (tls_read(from->piece, sizeof from->piece, ANSWER_MS, &from->filled) != DONE || from->filled == 0) {
+        if (tls_read(from->piece, sizeof from->piece, ANSWER_MS, &from->filled) != DONE ||
+            from->filled == 0) {
             from->filled = 0;
             return false;
         }
@@ -91,7 +92,8 @@ static outcome read_answer(answer *out)
         return no_answer();
     }
     if (!starts_with(line, "http/1.1 ") || !text_parse(line + 9, &status)) {
-        return outcome_set(REFUSED, "What answered at the gateway's port does not speak HTTP/1.1: see the port.");
+        return outcome_set(REFUSED,
+                           "What answered at the gateway's port does not speak HTTP/1.1: see the port.");
     }
     do {
         if (!next_line(&from, line)) {

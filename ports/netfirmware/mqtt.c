@@ -269,8 +269,9 @@ static outcome subscribe(void)
     (void)take(&in, take_variable(&in));
     return in.left == 1 && take8(&in) < FAILED_FROM
                ? DONE
-               : outcome_set(REFUSED, "The broker refused the subscription to the device's answers: enroll it "
-                                      "again.");
+               : outcome_set(REFUSED,
+                             "The broker refused the subscription to the device's answers: enroll it "
+                             "again.");
 }
 
 static outcome connect_to_broker(void)

@@ -24,11 +24,13 @@ outcome simulator_readings(void *out, uint32_t bytes_each, uint32_t most, uint32
 {
     const int32_t file = host_open(READINGS_FILE, HOST_READ);
     if (file < 0) {
-        return outcome_set(REFUSED, "The simulator's sensor has nothing: write the file ciphermote-readings.");
+        return outcome_set(REFUSED,
+                           "The simulator's sensor has nothing: write the file ciphermote-readings.");
     }
     const bool complete = read_readings(file, out, bytes_each, most, count);
     return host_close(file) && complete
                ? DONE
-               : outcome_set(REFUSED, "The file ciphermote-readings is cut off, or holds no number of readings "
-                                      "that the firmware has room for.");
+               : outcome_set(REFUSED,
+                             "The file ciphermote-readings is cut off, or holds no number of readings "
+                             "that the firmware has room for.");
 }

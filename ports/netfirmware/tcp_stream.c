@@ -31,7 +31,8 @@ outcome network_start(const char *address, const char *netmask, const char *rout
     }
     lwip_init();
     if (!netif_add(&net.netif, &own, &mask, &next, NULL, ethernet_init, ethernet_input)) {
-        return outcome_set(REFUSED, "The board's Ethernet controller does not answer: run it on an mps2-an386.");
+        return outcome_set(REFUSED,
+                           "The board's Ethernet controller does not answer: run it on an mps2-an386.");
     }
     netif_set_default(&net.netif);
     netif_set_up(&net.netif);

@@ -17,7 +17,7 @@
 #define CONNECT_MS 30000u
 #define WRITE_MS 20000u
 #define FIRST_RECORD_BYTES 256u /* room for what an empty pool has at its start */
-#define PAINT 0xA5u /* of what the pool never gave away; it gives from its start */
+#define PAINT 0xA5u             /* of what the pool never gave away; it gives from its start */
 #ifndef TLS_POOL_BYTES
 #define TLS_POOL_BYTES 40960u
 #endif
@@ -93,11 +93,13 @@ outcome tls_start(const uint8_t *authority, size_t length)
     mbedtls_ssl_config_init(&tls.config);
     mbedtls_x509_crt_init(&tls.authority);
     if (psa_crypto_init() != PSA_SUCCESS) {
-        return outcome_set(REFUSED, "TLS could not draw random bytes from the port's source: mend that first.");
+        return outcome_set(REFUSED,
+                           "TLS could not draw random bytes from the port's source: mend that first.");
     }
     if (mbedtls_x509_crt_parse_der(&tls.authority, authority, length) != 0) {
-        return outcome_set(REFUSED, "network_settings.h holds no authority that TLS can read: make the header "
-                                    "again from the device's connection file.");
+        return outcome_set(REFUSED,
+                           "network_settings.h holds no authority that TLS can read: make the header "
+                           "again from the device's connection file.");
     }
     return configure() ? DONE : outcome_set(REFUSED, "TLS's pool is too small: raise TLS_POOL_BYTES.");
 }
@@ -128,9 +130,9 @@ static const certificate_fault certificate_faults[] = {
      "The server's certificate is for another name than network_settings.h has, so nothing was sent: give "
      "the name that the certificate has, or look for who answers in the server's place."},
     {MBEDTLS_X509_BADCERT_EXPIRED, "The server's certificate has expired, so nothing was sent: renew it."},
-    {MBEDTLS_X509_BADCERT_FUTURE,
-     "The server's certificate is not valid yet, so nothing was sent: set the device's clock, or the server's "
-     "when it makes the certificate."},
+    {MBEDTLS_X509_BADCERT_FUTURE, "The server's certificate is not valid yet, so nothing was sent: set the "
+                                  "device's clock, or the server's "
+                                  "when it makes the certificate."},
 };
 
 static outcome refuse_certificate(void)

@@ -38,8 +38,8 @@ _Noreturn void host_exit(int code); /* board.h: where the pool's records are dam
 #define MBEDTLS_ECP_DP_SECP256R1_ENABLED
 #define MBEDTLS_ECP_DP_SECP384R1_ENABLED
 #define MBEDTLS_ECP_NIST_OPTIM
-#define MBEDTLS_ECP_WINDOW_SIZE 4
-#define MBEDTLS_ECP_FIXED_POINT_OPTIM 0
+#define MBEDTLS_ECP_WINDOW_SIZE 5
+#define MBEDTLS_ECP_FIXED_POINT_OPTIM 1
 #define MBEDTLS_ECDH_C
 #define MBEDTLS_ECDSA_C
 #define MBEDTLS_PK_C

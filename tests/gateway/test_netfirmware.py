@@ -346,13 +346,13 @@ class Trap:
     contexts: Callable[..., ssl.SSLContext]
 
     def tried(self, transport: Transport, **certificate: Any) -> str:
-        """What the device says first about a server with such a certificate."""
+        """Return what the device says first about a server with such a certificate."""
         self.impostor.context = self.contexts(**certificate)
         self.device.command(transport)
         return self.device.wait_for("refused", "again", "delivered").text
 
     def answered(self, transport: Transport, *answers: bytes) -> str:
-        """What it says first about such answers; it goes on trying then."""
+        """Return what it says first about such answers; it goes on trying then."""
         self.impostor.answers = list(answers)
         return self.tried(transport)
 
@@ -374,7 +374,7 @@ def trapped(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def trap(trapped: Trap) -> Trap:
-    """With a device that has just started."""
+    """Restart the device, and forget what was taken and answered."""
     trapped.impostor.taken.clear()
     trapped.impostor.answers.clear()
     trapped.device.restart()
@@ -502,7 +502,7 @@ def connection(**more: Any) -> Connection:
 
 def test_settings_that_firmware_cannot_have_are_refused() -> None:
     header = to_header(connection(), "localhost")
-    assert '#define NETWORK_GATEWAY_PORT 8443u' in header and '#define NETWORK_BROKER_PORT 8883u' in header
+    assert "#define NETWORK_GATEWAY_PORT 8443u" in header and "#define NETWORK_BROKER_PORT 8883u" in header
     for wrong, broker, what in (
         (connection(ca=None), "localhost", "no authority"),
         (connection(token='a"b'), "localhost", "token"),
