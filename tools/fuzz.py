@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FUZZ, BUILD = ROOT / "tests/fuzz", ROOT / "build/fuzz"
 KEPT, PLANTED = FUZZ / "corpus", BUILD / "planted"
 PYTHON = ROOT / ".venv/bin/python"
-C_TARGETS = ("frames", "compact", "receipt", "decrypt", "aided", "device", "accelerator")
+C_TARGETS = ("frames", "compact", "receipt", "decrypt", "aided", "device", "network", "accelerator")
 PYTHON_TARGETS = (
     *("py-frames", "py-public-key", "py-seal", "py-label", "py-blob", "py-json", "py-model", "py-ledger"),
     *("py-inspect", "py-reply", "py-link", "py-values", "py-seeded-keys"),
@@ -79,6 +79,10 @@ BUGS = (
         "core/src/scheme/decryption.c",
         "number_of(decryption, component, prime, tile) != decryption->next",
         "number_of(decryption, component, prime, tile) > 999u",
+    ),
+    Bug(
+        *("packet", "network", "ports/netfirmware/mqtt.c"),
+        *("wanted > sizeof mqtt.packet - mqtt.filled", "wanted == SIZE_MAX"),
     ),
     Bug("payload", "device", "ports/app/protocol.c", "length <= capacity", "capacity > 0"),
     Bug(
@@ -198,7 +202,7 @@ def fuzz_all(targets: list[str], seconds: float) -> bool:
 
 def copy_tree() -> None:
     """A copy of the sources to plant bugs in; writes only files that differ, so that few are recompiled."""
-    for top in ("core", "ports/app", "ports/host", "python/ciphermote"):
+    for top in ("core", "ports/app", "ports/host", "ports/netfirmware", "python/ciphermote"):
         for source in (ROOT / top).rglob("*"):
             copy = PLANTED / source.relative_to(ROOT)
             if source.suffix == ".pyc" or not source.is_file():
@@ -217,7 +221,8 @@ def is_found(bug: Bug) -> bool:
     path.write_text(text.replace(bug.check, bug.dropped), encoding="utf-8")
     programs = PLANTED / "c"
     if bug.target in C_TARGETS:
-        build([bug.target], programs, f"-DCORE={PLANTED}/core", f"-DAPP={PLANTED}/ports/app")
+        network = f"-DNETWORK={PLANTED}/ports/netfirmware"
+        build([bug.target], programs, f"-DCORE={PLANTED}/core", f"-DAPP={PLANTED}/ports/app", network)
     start = time.monotonic()
     outcome = fuzz(bug.target, PLANTED_SECONDS, programs, PLANTED)
     took = time.monotonic() - start
