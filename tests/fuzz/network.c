@@ -176,10 +176,10 @@ void fuzz_first_inputs(fuzz_store store)
                                 "0123456789012345678901234567890123456789";
     static const char refused[] = "\0\1HTTP/1.1 403 No\r\nContent-Length: 14\r\n\r\n{\"status\":403}";
     static const char mqtt[] = "\1\1\x20\3\0\0\0\x90\4\0\1\0\1\x40\4\0\3\0\0"
-                               "\x32\x2c\0\1x\0\7\x18\x26\0\6status\0\7receipt\x09\0\4\0\0\0\1"
+                               "\x32\x2d\0\1x\0\7\x19\x26\0\6status\0\7receipt\x09\0\4\0\0\0\1"
                                "01234567890123";
     static const char problem[] = "\1\2\x20\3\0\0\0\x90\4\0\1\0\1"
-                                  "\x30\x29\0\1x\x18\x26\0\6status\0\7refused\x09\0\4\0\0\0\1{\"status\":503";
+                                  "\x30\x2a\0\1x\x19\x26\0\6status\0\7refused\x09\0\4\0\0\0\1{\"status\":503";
     store("https", (const uint8_t *)https, sizeof https - 1);
     store("refused", (const uint8_t *)refused, sizeof refused - 1);
     store("mqtt", (const uint8_t *)mqtt, sizeof mqtt - 1);
