@@ -179,7 +179,7 @@ void fuzz_first_inputs(fuzz_store store)
                                "\x32\x2d\0\1x\0\7\x19\x26\0\6status\0\7receipt\x09\0\4\0\0\0\1"
                                "01234567890123";
     static const char problem[] = "\1\2\x20\3\0\0\0\x90\4\0\1\0\1"
-                                  "\x30\x2a\0\1x\x19\x26\0\6status\0\7refused\x09\0\4\0\0\0\1{\"status\":503";
+                                  "\x30\x2c\0\1x\x19\x26\0\6status\0\7refused\x09\0\4\0\0\0\1{\"status\":503} ";
     store("https", (const uint8_t *)https, sizeof https - 1);
     store("refused", (const uint8_t *)refused, sizeof refused - 1);
     store("mqtt", (const uint8_t *)mqtt, sizeof mqtt - 1);
