@@ -11,10 +11,9 @@
 #include "clock.h"
 #include "delivery.h"
 #include "memory.h"
+#include "network.h"
 #include "network_settings.h"
-#include "port.h"
 #include "sensor.h"
-#include "tcp_stream.h"
 #include "text.h"
 #include "tls.h"
 
@@ -25,24 +24,6 @@
 #ifndef MOST_ATTEMPTS
 #define MOST_ATTEMPTS 60u /* of a command; the window stays open after them */
 #endif
-
-_Noreturn void network_assert(const char *sentence)
-{
-    text_print("error: lwIP: ");
-    text_print(sentence);
-    text_print("\n");
-    host_exit(2);
-}
-
-uint32_t network_random(void)
-{
-    uint32_t drawn = 0;
-    const cm_platform *platform = port_platform();
-    if (platform->random(platform->context, (uint8_t *)&drawn, sizeof drawn) != 0) {
-        network_assert("the port's random source failed");
-    }
-    return drawn;
-}
 
 static void print_fault(const char *what, const answer *said)
 {
@@ -183,6 +164,10 @@ int main(void)
 {
     stack_paint();
     clock_start();
+    if (network_start() != DONE) { /* first: a radio may be what the random source needs */
+        print_fault("refused: ", NULL);
+        return 1;
+    }
     const cm_status status = sensor_start();
     if (status != CM_OK) {
         text_print("refused: ");
@@ -190,8 +175,7 @@ int main(void)
         text_print("\n");
         return 1;
     }
-    if (network_start(NETWORK_OWN_ADDRESS, NETWORK_NETMASK, NETWORK_ROUTER) != DONE ||
-        tls_start(network_authority, sizeof network_authority) != DONE) {
+    if (tls_start(network_authority, sizeof network_authority) != DONE) {
         print_fault("refused: ", NULL);
         return 1;
     }

@@ -23,7 +23,6 @@ net_own_flags := $(net_flags) $(WERROR) $(net_includes) -iquote app -iquote mps2
 # Other people's code is compiled as it is.
 net_library_flags := $(M4_FLAGS) -std=c11 $(OPTIMIZE) -w -ffunction-sections -fdata-sections -MMD -MP $(net_includes)
 
-net_keyed := $(addprefix netfirmware/,main https mqtt sensor_full sensor_compact)
 net_names := $(addprefix netfirmware/,clock delivery ethernet outcome simulator_sensor tcp_stream text tls work) \
     $(m4_board) $(addprefix mps2-an386/,platform simulator_random simulator_files) app/device_record
 net_lwip := $(addprefix lwip/src/,$(addprefix core/,def inet_chksum init ip mem memp netif pbuf tcp tcp_in tcp_out \
@@ -39,7 +38,7 @@ net_mbedtls := $(addprefix mbedtls/library/,aes asn1parse asn1write bignum bignu
 net_libraries := $(addprefix $(NET_SHARED)/libraries/,$(addsuffix .o,$(net_lwip) $(net_mbedtls)))
 net_core := $(addprefix $(NET_SHARED)/,$(addsuffix .o,$(core_names) $(assembly_names)))
 net_plain := $(addprefix $(NET_SHARED)/,$(addsuffix .o,$(net_names)))
-net_device = $(addprefix $(NET_BUILD)/device/,$(addsuffix .o,$(addprefix netfirmware/,main https mqtt $(net_sensor))))
+net_device = $(addprefix $(NET_BUILD)/device/,$(addsuffix .o,$(addprefix netfirmware/,main https lwip_network mqtt $(net_sensor))))
 
 netfirmware: $(NET_BUILD)/generated.stamp $(NET_BUILD)/ciphermote.elf
 

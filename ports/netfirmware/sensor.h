@@ -16,7 +16,7 @@
 /* Once, at start-up. */
 cm_status sensor_start(void);
 
-/* Take readings from the simulator's sensor: they are a new window. Only when none is open. */
+/* Take readings from the board's sensor: they are a new window. Only when none is open. */
 outcome sensor_measure(void);
 
 /* Whether there is a window without a receipt. */
@@ -33,7 +33,10 @@ cm_status sensor_send(cm_sink sink);
 /* What may be the receipt of the last whole attempt: CM_OK forgets the readings. */
 cm_status sensor_take_receipt(const uint8_t *bytes, size_t length, cm_verdict *verdict);
 
-/* THE SIMULATOR'S sensor: up to most readings of so many bytes each; DONE only with 1 to most. */
-outcome simulator_readings(void *out, uint32_t bytes_each, uint32_t most, uint32_t *count);
+/*
+ * The board's sensor: up to most readings of so many bytes each, 4 for binary32 and 2 for the compact lane's
+ * integers; DONE only with 1 to most.
+ */
+outcome sensor_readings(void *out, uint32_t bytes_each, uint32_t most, uint32_t *count);
 
 #endif

@@ -50,7 +50,7 @@ cm_status sensor_start(void)
 outcome sensor_measure(void)
 {
     const outcome result =
-        simulator_readings(sensor.readings, sizeof *sensor.readings, SENSOR_VALUES, &sensor.count);
+        sensor_readings(sensor.readings, sizeof *sensor.readings, SENSOR_VALUES, &sensor.count);
     sensor.window = CM_NEW_WINDOW;
     if (result != DONE) {
         sensor.count = 0;

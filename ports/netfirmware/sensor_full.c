@@ -67,7 +67,7 @@ cm_status sensor_start(void)
 
 outcome sensor_measure(void)
 {
-    const outcome result = simulator_readings(sensor.readings, sizeof *sensor.readings, SLOTS, &sensor.count);
+    const outcome result = sensor_readings(sensor.readings, sizeof *sensor.readings, SLOTS, &sensor.count);
     if (result == DONE) {
         cm_frame_sender_begin_window(&sensor.sender);
     } else {

@@ -20,7 +20,7 @@ static bool read_readings(int32_t file, uint8_t *out, uint32_t bytes_each, uint3
     return *count >= 1 && *count <= most && host_read(file, out, (size_t)*count * bytes_each);
 }
 
-outcome simulator_readings(void *out, uint32_t bytes_each, uint32_t most, uint32_t *count)
+outcome sensor_readings(void *out, uint32_t bytes_each, uint32_t most, uint32_t *count)
 {
     const int32_t file = host_open(READINGS_FILE, HOST_READ);
     if (file < 0) {

@@ -1,57 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tcp_stream.h"
 
-#include "clock.h"
-#include "ethernet.h"
-#include "lwip/init.h"
 #include "lwip/tcp.h"
-#include "lwip/timeouts.h"
-#include "netif/ethernet.h"
-#include "work.h"
 
 static struct {
-    struct netif netif;
     struct tcp_pcb *connection; /* null: lwIP has none of ours */
     struct pbuf *received;
     size_t at; /* in received's first piece */
     stream_state state;
 } net;
-
-u32_t sys_now(void)
-{
-    return clock_ms();
-}
-
-outcome network_start(const char *address, const char *netmask, const char *router)
-{
-    ip4_addr_t own, mask, next;
-    if (!ip4addr_aton(address, &own) || !ip4addr_aton(netmask, &mask) || !ip4addr_aton(router, &next)) {
-        return outcome_set(REFUSED, "network_settings.h has an address that is not four numbers with dots: "
-                                    "mend it and build again.");
-    }
-    lwip_init();
-    if (!netif_add(&net.netif, &own, &mask, &next, NULL, ethernet_init, ethernet_input)) {
-        return outcome_set(REFUSED,
-                           "The board's Ethernet controller does not answer: run it on an mps2-an386.");
-    }
-    netif_set_default(&net.netif);
-    netif_set_up(&net.netif);
-    return DONE;
-}
-
-void network_poll(void)
-{
-    ethernet_poll(&net.netif);
-    sys_check_timeouts();
-}
-
-void network_wait(void)
-{
-    work_pause();
-    ethernet_sleep();
-    work_resume();
-    network_poll();
-}
 
 static err_t took_bytes(void *context, struct tcp_pcb *connection, struct pbuf *packet, err_t error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network, and one TCP connection at a time over it. Nothing here waits but network_wait: the other calls
- * do what can be done at once. What is received waits in lwIP's pool, whose size closes the peer's window.
+ * One TCP connection at a time, over lwIP. Nothing here waits: calls do what can be done at once, and
+ * network_wait (network.h) passes the time. What is received waits in lwIP's pool, whose size closes the
+ * peer's window.
  */
 #ifndef TCP_STREAM_H
 #define TCP_STREAM_H
@@ -11,15 +12,6 @@
 #include <stdint.h>
 
 #include "outcome.h"
-
-/* Addresses as four numbers with dots. REFUSED if there is no controller, or an address is none. */
-outcome network_start(const char *address, const char *netmask, const char *router);
-
-/* Take what has come, and do what is due. */
-void network_poll(void);
-
-/* The same, after a sleep of at most 10 ms. */
-void network_wait(void);
 
 typedef enum stream_state { STREAM_CLOSED, STREAM_CONNECTING, STREAM_OPEN, STREAM_PEER_CLOSED } stream_state;
 

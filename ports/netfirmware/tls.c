@@ -9,6 +9,7 @@
 #include "mbedtls/platform.h"
 #include "mbedtls/ssl.h"
 #include "mbedtls/x509_crt.h"
+#include "network.h"
 #include "port.h"
 #include "psa/crypto.h"
 #include "tcp_stream.h"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import json
+import select
 import shutil
 import socket
 import ssl
@@ -17,7 +18,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,69 @@ def test_a_gateway_that_restarts_gets_the_same_window_again(place: Place, transp
     assert place.counted("compact") == [*before, line.figures["window"]]
 
 
+class Cut:
+    """A wire to a server's port that breaks once: when a window has passed, before its answer has."""
+
+    def __init__(self, port: int, after_bytes: int) -> None:
+        self._to, self._after = port, after_bytes
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.cuts = 0
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                device, _ = self._socket.accept()
+            except OSError:
+                return
+            with device, socket.create_connection(("127.0.0.1", self._to)) as server, suppress(OSError):
+                self._pass(device, server)
+
+    def _pass(self, device: socket.socket, server: socket.socket) -> None:
+        passed = 0
+        while True:
+            for one in select.select([device, server], [], [])[0]:
+                piece = one.recv(65536)
+                if not piece:
+                    return
+                if one is device:
+                    passed += len(piece)
+                    server.sendall(piece)
+                elif passed > self._after and not self.cuts:
+                    self.cuts += 1
+                    return
+                else:
+                    device.sendall(piece)
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(15)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_window_whose_receipt_is_lost_is_sent_again_and_counts_once(
+    place: Place, tmp_path: Path, transport: Transport
+) -> None:
+    place.image("symmetric")
+    before = place.counted("symmetric")
+    server = place.here.server if transport == "https" else place.here.broker
+    cut = Cut(server.port, after_bytes=40_956)
+    connection = Connection.load(place.folder / "symmetric" / "connection.json")
+    connection = replace(connection, gateway=f"https://localhost:{cut.port}")
+    settings = to_header(connection, f"localhost:{cut.port}")
+    workdir = place.folder / "symmetric" / "device"
+    workdir.mkdir(exist_ok=True)
+    with running(place, tmp_path, settings, "symmetric", workdir) as device:
+        line = device.deliver(transport)
+        assert line.kind == "delivered" and cut.cuts == 1, device.heard
+        assert line.figures["attempts"] == 2 and line.figures["verdict"] == 2, "the first attempt counts"
+    cut.close()
+    assert place.counted("symmetric") == [*before, line.figures["window"]]
+
+
 # --- whom it does not trust ---------------------------------------------------------------------------------
 
 
@@ -218,15 +282,18 @@ def test_a_gateway_and_a_broker_with_a_wrong_certificate_get_nothing(
 
 
 @contextmanager
-def running(place: Place, folder: Path, settings: str) -> Iterator[NetDevice]:
-    """The compact device with other network settings."""
-    headers, workdir = folder / "headers", folder / "device"
+def running(
+    place: Place, folder: Path, settings: str, kind: str = "compact", workdir: Path | None = None
+) -> Iterator[NetDevice]:
+    """Run a device with other network settings. workdir: where its counter is; None: it has none yet."""
+    headers = folder / "headers"
     headers.mkdir()
-    workdir.mkdir()
-    shutil.copy(place.folder / "compact" / "compact_keys.h", headers)
+    (folder / "device").mkdir()
+    name = "compact_keys.h" if kind == "compact" else "provisioned_keys.h"
+    shutil.copy(place.folder / kind / name, headers)
     (headers / "network_settings.h").write_text(settings)
-    with NetDevice(build(headers, folder / "build"), workdir) as device:
-        device.measure(readings("compact", 1))
+    with NetDevice(build(headers, folder / "build"), workdir or folder / "device") as device:
+        device.measure(readings(kind, 1))
         yield device
 
 
