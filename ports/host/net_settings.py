@@ -38,11 +38,14 @@ def to_header(
     address: str = QEMU_ADDRESS,
     netmask: str = QEMU_NETMASK,
     router: str = QEMU_HOST,
+    wifi: tuple[str, str] | None = None,
 ) -> str:
     """Return the text of network_settings.h.
 
     broker: NAME or NAME:PORT, whose certificate has that name. server: the IPv4 address of gateway and
-    broker; address, netmask, router: the device's own. Raises ParameterError.
+    broker; address, netmask, router: the device's own, unless it has Wi-Fi. wifi: name and password of an
+    access point, at most 32 and 8 to 63 printable ASCII characters, without quotes and backslashes. Raises
+    ParameterError.
     """
     if connection.ca is None:
         raise ParameterError(
@@ -68,6 +71,8 @@ def to_header(
     if broker_port and not (is_natural(broker_port) and int(broker_port) < 1 << 16):
         raise ParameterError(f"{broker} has no port that is a number: write NAME or NAME:PORT.")
     ports = {"GATEWAY_PORT": gateway.port or _HTTPS_PORT, "BROKER_PORT": int(broker_port or _MQTT_PORT)}
+    if wifi is not None:
+        texts |= _wifi(*wifi)
     authority = ssl.PEM_cert_to_DER_cert(connection.ca)
     return "\n".join(
         [
@@ -94,6 +99,16 @@ def to_header(
     )
 
 
+def _wifi(name: str, password: str) -> dict[str, str]:
+    for what, text, least, most in (("name", name, 1, 32), ("password", password, 8, 63)):
+        if not least <= len(text) <= most or not re.fullmatch(r"[ !#-\[\]-~]+", text):
+            raise ParameterError(
+                f"The Wi-Fi's {what} must have {least} to {most} printable ASCII characters, no quotes and "
+                "no backslashes: firmware holds it as a C string."
+            )
+    return {"WIFI_NAME": name, "WIFI_PASSWORD": password}
+
+
 def _ipv4(text: str) -> str:
     try:
         return str(ipaddress.IPv4Address(text))
@@ -112,7 +127,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--address", default=QEMU_ADDRESS, help="the device's own IPv4 address")
     parser.add_argument("--netmask", default=QEMU_NETMASK)
     parser.add_argument("--router", default=QEMU_HOST)
+    parser.add_argument("--wifi", help="the name of the device's access point")
+    parser.add_argument("--wifi-password", type=Path, help="a file with its password")
     options = parser.parse_args(arguments)
+    if (options.wifi is None) != (options.wifi_password is None):
+        parser.error("--wifi and --wifi-password belong together")
     try:
         text = to_header(
             Connection.load(options.connection),
@@ -121,6 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             address=options.address,
             netmask=options.netmask,
             router=options.router,
+            wifi=None if options.wifi is None else (options.wifi, options.wifi_password.read_text().strip()),
         )
     except Error as error:
         print(error, file=sys.stderr)

@@ -12,6 +12,7 @@ import pty
 import random
 import re
 import shutil
+import ssl
 import struct
 import subprocess
 import tty
@@ -21,8 +22,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ciphermote.base.errors import ParameterError
+from ciphermote.compact import keys as compact_keys
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import A10
+from ciphermote.fleet import Connection
+from ciphermote.owner import provisioning
+from ciphermote.owner.key_store import KeyStore
+from ciphermote.owner.provisioning import Identity, provision
+from ciphermote.parameters import by_name
 from link import LinkError
 from local_devices import ProcessDevice
+from net_settings import to_header
 from test_ports import frames_of, make, write_headers
 
 ROOT = Path(__file__).parents[2]
@@ -484,6 +495,8 @@ def test_the_table_of_sizes_is_of_these_images(images: dict[str, Path]) -> None:
 
 ESP_OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 ESP_FOLDERS = ("ports/esp32/main", "ports/chips", "ports/app", "ports/health", "ports/mps2-an386")
+AUTHORITY = ssl.DER_cert_to_PEM_cert(bytes(range(100)))
+"""What a header holds, here of no certificate."""
 ESP_CONFIG = ("-DCM_CONFIG_MAX_LOG2_N=12", "-DCM_CONFIG_COMPLEX=0", "-DAPP_WINDOWS=0")
 
 
@@ -517,6 +530,7 @@ def esp_process(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library = sorted(ROOT.glob("core/src/*/*.c"))
     omitted = ("window_features.c", "device_record.c")
     application = [path for path in sorted(ROOT.glob("ports/app/*.c")) if path.name not in omitted]
+    application.append(ROOT / "ports/mps2-an386/port.c")
     sources = [*esp_sources(), *application, *library]
     # The port has no main of a process's kind: simulated_main.c calls app_main, as ESP-IDF does.
     simulation = sorted(ROOT.glob("tests/chips/esp_idf/*.c"))
@@ -543,6 +557,66 @@ def test_the_esp32s_files_compile_for_its_core(tmp_path: Path) -> None:
         check=True,
         cwd=tmp_path,
     )
+
+
+def esp_network_sources() -> list[Path]:
+    """Return what ports/esp32/main/CMakeLists.txt names for -DNETWORK=1, without the two sensors."""
+    text = (ROOT / "ports/esp32/main/CMakeLists.txt").read_text()
+    listed = re.search(r"if\(NETWORK\)\s+set\(application ([^)]+)\)", text)
+    assert listed is not None
+    places = {"${netfirmware}": str(ROOT / "ports/netfirmware")}
+    names = [name.replace(*place) for name in listed[1].split() for place in places.items()]
+    return [ROOT / "ports/esp32/main" / name for name in names]
+
+
+@pytest.mark.parametrize("lane", ["full", "compact"])
+def test_the_esp32s_network_compiles_for_its_core(lane: str, tmp_path: Path) -> None:
+    if lane == "full":
+        keys = KeyStore.create(tmp_path / "keys", by_name("n1024_q26"))
+        provisioned = provision(keys, secret=True, identity=Identity(7, 1), largest=100, log2_scale=15)
+        (tmp_path / "provisioned_keys.h").write_text(provisioning.to_c_header(provisioned))
+    else:
+        compact, enrolment = CompactKeys.generate(A10).enroll(7)
+        (tmp_path / "compact_keys.h").write_text(compact_keys.to_c_header(compact, enrolment))
+    connection = Connection(
+        *("https://gateway.example:8443", "meters", 7, 1, "home.meters.7", "token"), AUTHORITY, {}
+    )
+    settings = to_header(connection, "gateway.example", server="192.0.2.1", wifi=("A name", "long enough"))
+    (tmp_path / "network_settings.h").write_text(settings)
+    sources = [*esp_sources(), *esp_network_sources(), ROOT / f"ports/netfirmware/sensor_{lane}.c"]
+    core = ("-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs", "-DCHIP_RADIO=1", "-DNET_MARKS=0")
+    subprocess.run(
+        [
+            *("riscv64-unknown-elf-gcc", "-O2", *core, *ESP_OPTIONS, *ESP_CONFIG),
+            *(f"-I{ROOT}/ports/netfirmware", *esp_includes(tmp_path), "-c", *sources),
+        ],
+        check=True,
+        cwd=tmp_path,
+    )
+
+
+def test_settings_without_wifi_are_not_built_for_an_esp32(tmp_path: Path) -> None:
+    (tmp_path / "network_settings.h").write_text("")
+    core = ("riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")
+    done = subprocess.run(
+        [
+            *(*core, f"-I{ROOT}/ports/netfirmware", *esp_includes(tmp_path)),
+            *("-c", ROOT / "ports/esp32/main/network/wifi.c"),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode != 0 and "make it with --wifi and --wifi-password" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("", "long enough"), ("A name", "short"), ('"', "long enough")]
+)
+def test_wifi_that_firmware_cannot_have_is_refused(name: str, password: str) -> None:
+    connection = Connection("https://localhost", "meters", 7, 1, "home.meters.7", "token", AUTHORITY, {})
+    with pytest.raises(ParameterError, match="Wi-Fi"):
+        to_header(connection, "localhost", wifi=(name, password))
 
 
 def test_an_esp32_encrypts_and_counts_across_power_cuts(esp_process: Path, tmp_path: Path) -> None:

@@ -9,9 +9,15 @@
 #include "bootloader_random.h"
 #include "esp_random.h"
 
+#ifndef CHIP_RADIO
+#define CHIP_RADIO 0 /* 1: the radio is on whenever numbers are drawn, and must stay so */
+#endif
+
 void generator_start(void)
 {
+#if !CHIP_RADIO
     bootloader_random_enable();
+#endif
 }
 
 generated generator_next(uint8_t *out)
@@ -22,5 +28,7 @@ generated generator_next(uint8_t *out)
 
 void generator_stop(void)
 {
+#if !CHIP_RADIO
     bootloader_random_disable();
+#endif
 }

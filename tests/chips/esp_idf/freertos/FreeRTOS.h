@@ -9,4 +9,6 @@
 typedef uint32_t TickType_t;
 typedef uint32_t UBaseType_t;
 
+#define pdMS_TO_TICKS(milliseconds) ((TickType_t)(milliseconds) / 10u)
+
 #endif
