@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time: milliseconds since the start from the board's timer 0, and the date, which the simulator's host knows. */
+/* Milliseconds since the start; the date is for Mbed TLS alone (clock.c). */
 #ifndef CLOCK_H
 #define CLOCK_H
 

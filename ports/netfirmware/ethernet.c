@@ -155,7 +155,7 @@ void ethernet_poll(struct netif *netif)
     IRQ_STATUS = IRQ_RX_STATUS;
 }
 
-/* Interrupts are masked: a pending one ends the sleep, and the clock's tick, every 10 ms (uart.c), ends any. */
+/* Interrupts are masked: a pending one ends the sleep, the tick's every 10 ms (uart.c) among them. */
 void ethernet_sleep(void)
 {
     __asm__ volatile("wfi" ::: "memory");

@@ -56,7 +56,7 @@ write_source_lists()
 
 fetch_lwip()
 {
-    command -v apt-get >/dev/null || fail "lwIP comes as Debian's source package: put $lwip_archive into $folder."
+    command -v apt-get >/dev/null || fail "lwIP is Debian's source package: put $lwip_archive into $folder."
     write_source_lists
     local apt=(apt-get -qq -o Dir::Etc::sourcelist=- -o "Dir::Etc::sourceparts=$folder/apt/sources"
         -o "Dir::State::lists=$folder/apt/lists" -o APT::Sandbox::User= -o Acquire::Languages=none)
@@ -69,8 +69,9 @@ fetch_mbedtls()
 {
     command -v cargo >/dev/null || fail "Mbed TLS comes in a Rust crate: install cargo, which downloads it."
     mkdir -p "$folder/crate/src"
-    printf '%s\n' '[package]' 'name = "fetch"' 'version = "0.0.0"' 'edition = "2018"' "[dependencies.$crate]" \
-        "version = \"=$crate_version\"" 'default-features = false' >"$folder/crate/Cargo.toml"
+    printf '%s\n' '[package]' 'name = "fetch"' 'version = "0.0.0"' 'edition = "2018"' \
+        "[dependencies.$crate]" "version = \"=$crate_version\"" \
+        'default-features = false' >"$folder/crate/Cargo.toml"
     : >"$folder/crate/src/lib.rs"
     cargo fetch --quiet --manifest-path "$folder/crate/Cargo.toml" >"$folder/cargo.log" 2>&1 ||
         { tail -n 5 "$folder/cargo.log" >&2; fail "cargo could not fetch $crate $crate_version."; }

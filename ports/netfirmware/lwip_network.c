@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network of the simulated board: lwIP at one address over its Ethernet, polled, and what lwIP asks for. */
+/* The network of the simulated board: lwIP at one address over Ethernet, polled, and what lwIP asks for. */
 #include "board.h"
 #include "clock.h"
 #include "ethernet.h"

@@ -180,7 +180,7 @@ static size_t packet_bytes(void)
     return SIZE_MAX;
 }
 
-/* The next packet, or one of type 0 if none is complete in time. It lies in the buffer until the next call. */
+/* The next packet, or one of type 0 if none is complete in time. It is in the buffer until the next call. */
 static outcome receive(in_packet *in, uint32_t patience_ms)
 {
     *in = (in_packet){0};

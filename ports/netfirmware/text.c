@@ -7,13 +7,13 @@
 
 const char *text_number(char buffer[TEXT_NUMBER_BYTES], uint64_t number)
 {
-    char *at = buffer + TEXT_NUMBER_BYTES - 1u;
-    *at = '\0';
+    size_t at = TEXT_NUMBER_BYTES - 1u;
+    buffer[at] = '\0';
     do {
-        *--at = (char)('0' + number % 10u);
+        buffer[--at] = (char)('0' + number % 10u);
         number /= 10u;
     } while (number != 0);
-    return at;
+    return &buffer[at];
 }
 
 bool text_parse(const char *text, uint32_t *number)

@@ -2,8 +2,8 @@
 /*
  * What a gateway over HTTPS, or a broker, says to the firmware that delivers by itself (ports/netfirmware).
  * Whatever it is, the delivery ends, its answer fits, and what the firmware has sent is whole packets. Two
- * choices: the transport, and how the bytes are cut into pieces. Deliveries are numbered, so the number 1 in an
- * input's correlation data stands for that of the delivery under way.
+ * choices: the transport, and how the bytes are cut into pieces. Deliveries are numbered, so the number 1 in
+ * an input's correlation data stands for that of the delivery under way.
  */
 #include "board.h"
 #include "clock.h"
@@ -179,7 +179,8 @@ void fuzz_first_inputs(fuzz_store store)
                                "\x32\x2d\0\1x\0\7\x19\x26\0\6status\0\7receipt\x09\0\4\0\0\0\1"
                                "01234567890123";
     static const char problem[] = "\1\2\x20\3\0\0\0\x90\4\0\1\0\1"
-                                  "\x30\x2c\0\1x\x19\x26\0\6status\0\7refused\x09\0\4\0\0\0\1{\"status\":503} ";
+                                  "\x30\x2c\0\1x\x19\x26\0\6status\0\7refused"
+                                  "\x09\0\4\0\0\0\1{\"status\":503} ";
     store("https", (const uint8_t *)https, sizeof https - 1);
     store("refused", (const uint8_t *)refused, sizeof refused - 1);
     store("mqtt", (const uint8_t *)mqtt, sizeof mqtt - 1);
