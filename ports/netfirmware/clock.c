@@ -47,11 +47,16 @@ mbedtls_ms_time_t mbedtls_ms_time(void)
     return (mbedtls_ms_time_t)clock_ms();
 }
 
+uint32_t clock_date(void)
+{
+    return host_seconds();
+}
+
 mbedtls_time_t host_date(mbedtls_time_t *out);
 
 mbedtls_time_t host_date(mbedtls_time_t *out)
 {
-    const mbedtls_time_t seconds = (mbedtls_time_t)host_seconds();
+    const mbedtls_time_t seconds = (mbedtls_time_t)clock_date();
     if (out) {
         *out = seconds;
     }

@@ -11,22 +11,41 @@
 
 #define LINE_BYTES 128u
 
-static const char head[] = "POST /v1/fleets/" NETWORK_FLEET "/deliveries HTTP/1.1\r\n"
+static const char target[] = "POST /v1/fleets/" NETWORK_FLEET "/deliveries";
+static const char head[] = " HTTP/1.1\r\n"
                            "Host: " NETWORK_GATEWAY_NAME "\r\n"
                            "Authorization: Bearer " NETWORK_TOKEN "\r\n"
                            "Content-Type: application/octet-stream\r\n"
                            "Connection: close\r\n"
                            "Content-Length: ";
 
+static outcome write_text(const char *text)
+{
+    return tls_write((const uint8_t *)text, strlen(text));
+}
+
+static outcome write_number(uint64_t number)
+{
+    char buffer[TEXT_NUMBER_BYTES];
+    return write_text(text_number(buffer, number));
+}
+
 static outcome send_head(void)
 {
-    char length[TEXT_NUMBER_BYTES];
-    const char *digits = text_number(length, sensor_window_bytes());
-    outcome result = tls_write((const uint8_t *)head, sizeof head - 1u);
-    if (result == DONE) {
-        result = tls_write((const uint8_t *)digits, strlen(digits));
+    outcome result = write_text(target);
+    if (result == DONE && sensor_measured() != 0) {
+        result = write_text("?measured=");
+        if (result == DONE) {
+            result = write_number(sensor_measured());
+        }
     }
-    return result == DONE ? tls_write((const uint8_t *)"\r\n\r\n", 4) : result;
+    if (result == DONE) {
+        result = write_text(head);
+    }
+    if (result == DONE) {
+        result = write_number(sensor_window_bytes());
+    }
+    return result == DONE ? write_text("\r\n\r\n") : result;
 }
 
 /* The answer's bytes, one by one. */

@@ -319,16 +319,31 @@ static uint16_t delivery_id(void)
     return (uint16_t)(2u + mqtt.delivery % 60000u);
 }
 
+/* What the broker passes on to the gateway: the delivery's number, and when the window was measured. */
+static void put_publish_properties(out_packet *out)
+{
+    static const char name[] = "measured";
+    char buffer[TEXT_NUMBER_BYTES];
+    const char *date = text_number(buffer, sensor_measured());
+    const size_t dated = sensor_measured() == 0 ? 0 : 1 + 2 + sizeof name - 1 + 2 + strlen(date);
+    put8(out, (unsigned)(1 + 2 + 4 + dated)); /* the properties' bytes, below 128 */
+    if (dated) {
+        put8(out, USER_PROPERTY);
+        put_string(out, name);
+        put_string(out, date);
+    }
+    put8(out, CORRELATION_DATA);
+    put16(out, 4);
+    put32(out, mqtt.delivery);
+}
+
 static outcome publish_window(void)
 {
     out_packet out = {.length = 0};
     mqtt.delivery++;
     put_string(&out, TOPIC_UP);
     put16(&out, delivery_id());
-    put8(&out, 1 + 2 + 4); /* the properties' bytes */
-    put8(&out, CORRELATION_DATA);
-    put16(&out, 4);
-    put32(&out, mqtt.delivery);
+    put_publish_properties(&out);
     const outcome result = send_packet(PUBLISH_QOS_1, &out, sensor_window_bytes());
     return result == DONE ? stream_window() : result;
 }

@@ -24,6 +24,9 @@ bool sensor_open(void);
 /* Its number, once the first byte of an attempt has left; before that CM_NEW_WINDOW. */
 uint64_t sensor_window(void);
 
+/* When its readings were taken, in seconds since 1970; 0 if the board does not know. */
+uint32_t sensor_measured(void);
+
 /* How many bytes sensor_send gives to the sink. */
 size_t sensor_window_bytes(void);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "clock.h"
 #include "compact_keys.h"
 #include "port.h"
 #include "sensor.h"
@@ -19,6 +20,7 @@ static struct {
     uint64_t arena[(ARENA_BYTES + 7u) / 8u];
     uint16_t readings[SENSOR_VALUES];
     uint32_t count; /* 0: no window is open */
+    uint32_t measured;
     uint64_t window;
     cm_counter counter;
     cm_compact_encryptor encryptor;
@@ -52,6 +54,7 @@ outcome sensor_measure(void)
     const outcome result =
         sensor_readings(sensor.readings, sizeof *sensor.readings, SENSOR_VALUES, &sensor.count);
     sensor.window = CM_NEW_WINDOW;
+    sensor.measured = clock_date();
     if (result != DONE) {
         sensor.count = 0;
     }
@@ -66,6 +69,11 @@ bool sensor_open(void)
 uint64_t sensor_window(void)
 {
     return sensor.window;
+}
+
+uint32_t sensor_measured(void)
+{
+    return sensor.measured;
 }
 
 size_t sensor_window_bytes(void)

@@ -2,6 +2,7 @@
 /* Windows as CKKS ciphertexts, under the secret key or the public key: whichever the header has. */
 #include <string.h>
 
+#include "clock.h"
 #include "port.h"
 #include "provisioned_keys.h"
 #include "sensor.h"
@@ -29,6 +30,7 @@ static struct {
     uint64_t arena[(ARENA_BYTES + 7u) / 8u];
     float readings[SLOTS];
     uint32_t count; /* 0: no window is open */
+    uint32_t measured;
     cm_device device;
     cm_frame_writer writer;
     cm_frame_sender sender;
@@ -70,6 +72,7 @@ outcome sensor_measure(void)
     const outcome result = sensor_readings(sensor.readings, sizeof *sensor.readings, SLOTS, &sensor.count);
     if (result == DONE) {
         cm_frame_sender_begin_window(&sensor.sender);
+        sensor.measured = clock_date();
     } else {
         sensor.count = 0;
     }
@@ -84,6 +87,11 @@ bool sensor_open(void)
 uint64_t sensor_window(void)
 {
     return sensor.sender.window;
+}
+
+uint32_t sensor_measured(void)
+{
+    return sensor.measured;
 }
 
 static const cm_params *params(void)

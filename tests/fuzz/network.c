@@ -106,6 +106,11 @@ void tls_close(void)
     connected = false;
 }
 
+uint32_t sensor_measured(void)
+{
+    return 1800000000u;
+}
+
 size_t sensor_window_bytes(void)
 {
     return WINDOW_BYTES;
@@ -157,7 +162,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_expect(result != DONE || published == 1, "an answer is to a window that was sent");
         mqtt_close();
     } else {
-        fuzz_expect(memcmp(sent, "POST /v1/fleets/meters/deliveries HTTP/1.1\r\n", 44) == 0, "it is a POST");
+        fuzz_expect(memcmp(sent, "POST /v1/fleets/meters/deliveries?measured=1800000000 HTTP/1.1\r\n", 64) ==
+                        0,
+                    "it is a POST");
     }
     fuzz_expect(!connected, "the connection is closed");
     free(copy);
