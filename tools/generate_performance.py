@@ -687,13 +687,13 @@ def three_digits(ms: float | None) -> str:
 
 
 def our_milliseconds(evaluator: Results, scheme: str, operation: str, n: int) -> float | None:
-    """With the last instruction set; None where the bench has no row."""
+    """Return our time with the last instruction set; None where the bench has no row."""
     name = f"{scheme}.n{n}.{operation}.{measured_isas(evaluator)[-1]}.ratio_to_seal"
     return evaluator.params(name)["us"] / 1000 if name in evaluator.rows else None
 
 
 def paper_table(evaluator: Results, scheme: str) -> list[str]:
-    """Our milliseconds, and the paper's on its fastest and smallest machine."""
+    """Show our milliseconds, and the paper's on its fastest and smallest machine."""
     rows = []
     for operation in measured_operations(evaluator, scheme):
         quoted = [paper.quoted(of[scheme], operation) for of in (paper.C5N_LARGE, paper.PI_4)]
@@ -708,7 +708,7 @@ def paper_table(evaluator: Results, scheme: str) -> list[str]:
 
 
 def machines_table(evaluator: Results, scheme: str) -> list[str]:
-    """Our milliseconds at one degree, and the paper's on each of its machines."""
+    """Show our milliseconds at one degree, and the paper's on each of its machines."""
     n = 8192
     column = paper.DEGREES.index(n)
     rows = []

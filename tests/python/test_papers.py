@@ -17,13 +17,13 @@ GOALS = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), 
 
 
 def rows_of(page: str) -> list[list[str]]:
-    """The cells of each numbered row."""
+    """Return the cells of each numbered row."""
     rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines())
     return [row for row in rows if row[0].isdigit()]
 
 
 def fault_of(row: list[str]) -> str | None:
-    """What a row lacks: all four cells, and in the last a reason, what is open, or commands."""
+    """Return what a row lacks: all four cells, and in the last a reason, what is open, or commands."""
     if len(row) != 4 or not all(row):
         return "four cells"
     shown = row[3]
