@@ -173,6 +173,7 @@ uno)
     ;;
 fleet)
     install_system_packages "${fleet_packages[@]}"
+    install_cargo
     install_python "$demo_lock" requirements/lock.txt
     ;;
 accelerator)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 import numpy as np
+from ciphermote.base.files import write_atomically
 from ciphermote.fleet import Attachment, Connection, enroll
 from net_settings import to_header
 from numpy.typing import NDArray
@@ -42,19 +43,27 @@ def write_headers(
     name = "compact_keys.h" if attachment.is_compact else "provisioned_keys.h"
     connection = folder / "connection.json"
     enroll(attachment, device, folder / name, connection, key=key)
-    (folder / "network_settings.h").write_text(to_header(Connection.load(connection), broker))
+    write_settings(folder, Connection.load(connection), broker)
+
+
+def write_settings(folder: Path, connection: Connection, broker: str) -> None:
+    """Write network_settings.h, for its user alone. broker: NAME:PORT."""
+    write_atomically(folder / "network_settings.h", to_header(connection, broker).encode(), 0o600)
 
 
 def build(headers: Path, folder: Path, *, shared: Path = SHARED, options: Sequence[str] = ()) -> Path:
     """Compile and link the firmware with the headers of a device; the path of its ELF file.
 
-    shared: a folder for objects without keys, which images with the same options may use. options: more words
+    The image and some objects hold keys, so what the compiler writes is for its user alone. shared: a folder
+    for objects without keys, which images with the same options may use. options: more words
     for make, such as MARKS=1. Raises NetDeviceError.
     """
     command = ["make", "-j2", "-C", str(PORTS), "netfirmware", f"GENERATED={headers}", f"BUILD={folder}"]
     command += [f"NET_SHARED={shared}", *options]
     with _turn(shared):
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, umask=0o077
+        )
     if done.returncode != 0:
         raise NetDeviceError(f"The firmware cannot be built: {done.stderr.strip()[-1500:]}")
     return folder / "netfirmware" / "ciphermote.elf"
@@ -191,8 +200,12 @@ class NetDevice:
         self.command("report")
         return self.wait_for("report").figures
 
+    def interrupt(self) -> None:
+        """End the simulation from another thread: whoever waits for a line has a NetDeviceError."""
+        self._process.kill()
+
     def stop(self) -> int:
-        """The firmware's exit code."""
+        """Return the firmware's exit code."""
         self.command("stop")
         return self._process.wait(SECONDS)
 

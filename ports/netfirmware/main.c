@@ -46,6 +46,8 @@ static void print_delivered(uint64_t window, unsigned attempts, size_t bytes, cm
     text_print_number(bytes);
     text_print(" verdict=");
     text_print_number((uint64_t)verdict);
+    text_print(" measured=");
+    text_print_number(sensor_measured());
     text_print("\n");
 }
 

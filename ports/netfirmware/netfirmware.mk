@@ -2,7 +2,8 @@
 # Firmware for the simulated Cortex-M4 that delivers by itself (netfirmware/README.md), included by Makefile.
 #   make -C ports netfirmware GENERATED=DIR             link BUILD/netfirmware/ciphermote.elf: DIR has
 #                                                       network_settings.h, and provisioned_keys.h or
-#                                                       compact_keys.h
+#                                                       compact_keys.h; with app_model.h, its features
+#                                                       of a window are sent
 #   make -C ports netfirmware BUILD=DIR GENERATED=DIR   into another folder
 # MARKS=1 marks what the bench counts. lwIP and Mbed TLS are fetched into SOURCES first (fetch.sh).
 .PHONY: netfirmware netfirmware-libraries
@@ -26,7 +27,8 @@ net_library_flags := $(M4_FLAGS) -std=c11 $(OPTIMIZE) -w -ffunction-sections -fd
     $(net_includes)
 
 net_names := $(addprefix netfirmware/,clock delivery ethernet outcome simulator_sensor tcp_stream text tls \
-    work) $(m4_board) $(addprefix mps2-an386/,platform simulator_random simulator_files) app/device_record
+    work) $(m4_board) $(addprefix mps2-an386/,platform simulator_random simulator_files) app/device_record \
+    app/window_features
 net_lwip := $(addprefix lwip/src/,$(addprefix core/,def inet_chksum init ip mem memp netif pbuf tcp tcp_in \
     tcp_out timeouts ipv4/etharp ipv4/icmp ipv4/ip4 ipv4/ip4_addr ipv4/ip4_frag) netif/ethernet)
 net_mbedtls := $(addprefix mbedtls/library/,\
@@ -49,7 +51,8 @@ netfirmware: $(NET_BUILD)/generated.stamp $(NET_BUILD)/ciphermote.elf
 # What a build without keys needs.
 netfirmware-libraries: $(net_libraries) $(net_core) $(net_plain)
 
-net_made_of = $(abspath $(GENERATED)) $(net_sensor)
+net_features = $(if $(wildcard $(GENERATED)/app_model.h),-DSENSOR_FEATURES=1)
+net_made_of = $(abspath $(GENERATED)) $(net_sensor) $(net_features)
 $(NET_BUILD)/generated.stamp: FORCE
 	@test -f '$(GENERATED)/network_settings.h' -a -n '$(net_generated)' || { \
 	    echo 'GENERATED=$(GENERATED) must name a directory with network_settings.h and provisioned_keys.h or' \
@@ -91,7 +94,7 @@ $(net_plain): $(NET_SHARED)/%.o: %.c
 
 $(NET_BUILD)/device/%.o: %.c
 	@mkdir -p $(@D)
-	$(M4_CC) $(net_own_flags) -I$(GENERATED) -c $< -o $@
+	$(M4_CC) $(net_own_flags) $(net_features) -I$(GENERATED) -c $< -o $@
 
 $(NET_BUILD)/ciphermote.elf: $(net_device) $(net_plain) $(net_libraries) $(net_core) \
     mps2-an386/application.ld mps2-an386/sections.ld

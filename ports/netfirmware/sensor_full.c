@@ -7,6 +7,15 @@
 #include "provisioned_keys.h"
 #include "sensor.h"
 
+/* 1: readings are a sensor's samples, and the features of app_model.h (ports/README.md) are encrypted. */
+#ifndef SENSOR_FEATURES
+#define SENSOR_FEATURES 0
+#endif
+#if SENSOR_FEATURES
+#include "app_model.h"
+#include "window_features.h"
+#endif
+
 #if !CM_PROVISIONED_TAGGED
 #error "provisioned_keys.h has no identity: make it with `ciphermote owner enroll`."
 #endif
@@ -67,9 +76,41 @@ cm_status sensor_start(void)
 #endif
 }
 
+#if SENSOR_FEATURES
+
+_Static_assert(APP_FEATURES == FEATURES_OF(APP_CHANNELS, APP_SAMPLES),
+               "app_model.h: three features a sample");
+_Static_assert(APP_FEATURES <= SLOTS, "app_model.h: no more features than slots");
+
+static outcome read_sensor(void)
+{
+    static const standardisation standard = {app_mean, app_inverse_deviation, APP_CLIP};
+    const uint32_t samples = (uint32_t)APP_CHANNELS * APP_SAMPLES;
+    const outcome result = sensor_readings(sensor.readings, sizeof *sensor.readings, samples, &sensor.count);
+    if (result != DONE) {
+        return result;
+    }
+    if (sensor.count != samples) {
+        return outcome_set(REFUSED, "The sensor gave fewer samples than the window of app_model.h has.");
+    }
+    const cm_status status =
+        features_compute((uint8_t *)sensor.readings, APP_CHANNELS, APP_SAMPLES, &standard);
+    sensor.count = APP_FEATURES;
+    return status == CM_OK ? DONE : outcome_set(REFUSED, cm_status_text(status));
+}
+
+#else
+
+static outcome read_sensor(void)
+{
+    return sensor_readings(sensor.readings, sizeof *sensor.readings, SLOTS, &sensor.count);
+}
+
+#endif
+
 outcome sensor_measure(void)
 {
-    const outcome result = sensor_readings(sensor.readings, sizeof *sensor.readings, SLOTS, &sensor.count);
+    const outcome result = read_sensor();
     if (result == DONE) {
         cm_frame_sender_begin_window(&sensor.sender);
         sensor.measured = clock_date();

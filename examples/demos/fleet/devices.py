@@ -2,7 +2,8 @@
 """The fleet's devices, each in a thread with its modem or in a process: they measure at fixed times, send
 what they measured until its receipt has come, and write both into the diary.
 
-A modem knows no key and checks nothing: it hands frames over, and brings the receipt back to the device.
+A modem knows no key and checks nothing: it hands frames over, and brings the receipt back to the device. The
+Cortex-M4s need none: they deliver by themselves.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from ciphermote.base.errors import Error
 from ciphermote.base.files import write_atomically
-from link import DeviceLink, LinkError
-from local_devices import QemuDevice
+from net_device import NetDevice, Transport
 from numpy.typing import NDArray
 
 from demos.fleet.diary import Diary, Window
@@ -35,7 +35,7 @@ TRIES = 3
 PAUSE_SECONDS = 0.5
 PATIENCE_SECONDS = 120.0
 """For the last receipts, once nothing more is measured."""
-_NOT_ITS_OWN = ("CM_ERR_FRAME_FOREIGN", "CM_ERR_FRAME_TAG")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True)
@@ -67,37 +67,6 @@ class Device(Protocol):
         """The window's, which stands in each frame or packet."""
 
 
-class Board:
-    """A Cortex-M4 in QEMU with the reference application."""
-
-    def __init__(self, link: DeviceLink) -> None:
-        self._link = link
-
-    def encrypt(self, sample: NDArray[np.float32]) -> list[bytes]:
-        return [self._link.encrypt_window(sample)]
-
-    def encrypt_again(self) -> list[bytes]:
-        return [self._link.encrypt_again()]
-
-    def take_receipt(self, receipt: bytes) -> bool:
-        try:
-            self._link.receipt(receipt)
-        except LinkError as error:
-            if error.status not in _NOT_ITS_OWN:
-                raise
-            return False
-        return True
-
-    def number(self, part: bytes) -> int:
-        return int.from_bytes(part[20:28], "little") - int.from_bytes(part[52:56], "little")
-
-
-@contextmanager
-def board(elf: Path) -> Iterator[Board]:
-    with QemuDevice(elf, elf.parent) as link:
-        yield Board(link)
-
-
 class Meter:
     """An Arduino Uno in simavr."""
 
@@ -123,21 +92,20 @@ def meter(image: Path) -> Iterator[Meter]:
         yield Meter(uno)
 
 
-class Modem(threading.Thread):
+class Courier(threading.Thread, Generic[D]):
     """Takes a device through its schedule. samples: what it measures, over and over; values: what the owner
     should get of each. error: why it ended early, if it did."""
 
     def __init__(
         self,
         where: tuple[str, int],
-        started: AbstractContextManager[Device],
-        link: Link,
+        started: AbstractContextManager[D],
         diary: Diary,
         samples: Sequence[NDArray[np.float32]],
         values: Sequence[NDArray[np.float64]],
     ) -> None:
         super().__init__(name=f"{where[0]} {where[1]}", daemon=True)
-        self._where, self._opened, self._link, self._diary = where, started, link, diary
+        self._where, self._opened, self._diary = where, started, diary
         self._samples, self._values = samples, values
         self._stopping = threading.Event()
         self._schedule: Schedule | None = None
@@ -155,19 +123,17 @@ class Modem(threading.Thread):
                 self._rehearsing.wait()
                 if self._stopping.is_set():
                     return
-                started = time.monotonic()
-                first = device.encrypt(self._samples[0])
-                self.encrypting_seconds = time.monotonic() - started
+                self._try_out(device)
                 self.rehearsed.set()
                 self._scheduled.wait()
                 if self._schedule is not None:
-                    self._follow(self._schedule, device, first)
+                    self._follow(self._schedule, device)
         except Exception as error:  # shown by whoever waits for this thread
             self.error = error
         finally:
             self.ready.set()
             self.rehearsed.set()
-            self._link.close()
+            self._close()
 
     def rehearse(self) -> None:
         """Have the device encrypt its first window, which it sends when it follows a schedule, to see how
@@ -184,7 +150,7 @@ class Modem(threading.Thread):
         self._rehearsing.set()
         self._scheduled.set()
 
-    def _follow(self, schedule: Schedule, device: Device, first: list[bytes]) -> None:
+    def _follow(self, schedule: Schedule, device: D) -> None:
         index = 0
         for due in schedule.times():
             if self._stopping.wait(max(0.0, due - time.time())):
@@ -194,12 +160,50 @@ class Modem(threading.Thread):
                 return
             if now - due >= schedule.every:
                 continue  # it was waiting for a receipt then
-            at = index % len(self._samples)
-            parts = first if index == 0 else device.encrypt(self._samples[at])
-            number = device.number(parts[0])
-            window = self._diary.note(Window(*self._where, number, now, self._values[at]))
-            self._send(device, window, parts, schedule.ends + PATIENCE_SECONDS)
+            self._take_window(device, index, now, schedule.ends + PATIENCE_SECONDS)
             index += 1
+
+    def _try_out(self, device: D) -> None:
+        """Encrypt the first window without sending it, and set encrypting_seconds; or do nothing."""
+
+    def _take_window(self, device: D, index: int, now: float, end: float) -> None:
+        """Have a window measured, sent and noted. end: when to give up."""
+        raise NotImplementedError
+
+    def _close(self) -> None:
+        """Close what the device does not close itself."""
+
+
+class Modem(Courier[Device]):
+    """Hands over what a device without a network encrypts."""
+
+    def __init__(
+        self,
+        where: tuple[str, int],
+        started: AbstractContextManager[Device],
+        link: Link,
+        diary: Diary,
+        samples: Sequence[NDArray[np.float32]],
+        values: Sequence[NDArray[np.float64]],
+    ) -> None:
+        super().__init__(where, started, diary, samples, values)
+        self._link = link
+        self._first: list[bytes] = []
+
+    def _try_out(self, device: Device) -> None:
+        started = time.monotonic()
+        self._first = device.encrypt(self._samples[0])
+        self.encrypting_seconds = time.monotonic() - started
+
+    def _take_window(self, device: Device, index: int, now: float, end: float) -> None:
+        at = index % len(self._samples)
+        parts = self._first if index == 0 else device.encrypt(self._samples[at])
+        number = device.number(parts[0])
+        window = self._diary.note(Window(*self._where, number, now, self._values[at]))
+        self._send(device, window, parts, end)
+
+    def _close(self) -> None:
+        self._link.close()
 
     def _send(self, device: Device, window: Window, parts: list[bytes], end: float) -> None:
         """Send until the device has checked the receipt."""
@@ -214,6 +218,42 @@ class Modem(threading.Thread):
             self._stopping.wait(PAUSE_SECONDS)
             if window.tries % TRIES == 0:
                 parts = device.encrypt_again()
+
+
+class Trigger(Courier[NetDevice]):
+    """Sets a device that delivers by itself its samples, and reads what it says of each delivery."""
+
+    def __init__(
+        self,
+        where: tuple[str, int],
+        started: AbstractContextManager[NetDevice],
+        transport: Transport,
+        diary: Diary,
+        samples: Sequence[NDArray[np.float32]],
+        values: Sequence[NDArray[np.float64]],
+    ) -> None:
+        super().__init__(where, started, diary, samples, values)
+        self._transport: Transport = transport
+        self._device: NetDevice | None = None
+
+    def stop(self) -> None:
+        super().stop()
+        if self._device is not None:
+            self._device.interrupt()
+
+    def _try_out(self, device: NetDevice) -> None:
+        self._device = device  # it encrypts while it sends, so there is nothing to try
+
+    def _take_window(self, device: NetDevice, index: int, now: float, end: float) -> None:
+        at = index % len(self._samples)
+        device.measure(self._samples[at].ravel())
+        line = device.deliver(self._transport, end - time.time())
+        if line.kind != "delivered":
+            raise Error(f"It did not deliver: {line.text}")
+        said = line.figures
+        window = Window(*self._where, said["window"], said["measured"], self._values[at])
+        window.tries, window.receipted = said["attempts"], True
+        self._diary.note(window)
 
 
 class LinuxDevice:

@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 from ciphermote.base.errors import Error
@@ -39,18 +40,19 @@ from ciphermote.fleet import (
 )
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
+from net_device import NetDevice, NetDeviceError, Transport, build, write_settings
 from numpy.typing import NDArray
 from rich.console import Console
 
 from demos import smartwatch
 from demos.fleet import report, unos
-from demos.fleet.devices import LinuxDevice, Modem, Schedule, board, meter
+from demos.fleet.devices import Courier, LinuxDevice, Modem, Schedule, Trigger, meter
 from demos.fleet.diary import Diary
 from demos.fleet.links import connect
 from demos.fleet.report import Kind, Outcome, Result
 from demos.fleet.site import Site, is_alive, site, wait_until
 from demos.fleet.unos import ROOT
-from demos.run import Stage, build_firmware
+from demos.run import Stage
 
 import demand  # isort: skip  (unos has made it known)
 
@@ -131,7 +133,7 @@ class Run:
     outcome: Outcome = field(init=False)
     diary: Diary = field(default_factory=Diary)
     fleets: dict[str, Fleet] = field(default_factory=dict)
-    modems: list[Modem] = field(default_factory=list)
+    modems: list[Courier[Any]] = field(default_factory=list)
     linux: list[LinuxDevice] = field(default_factory=list)
     kills: Counter[str] = field(default_factory=Counter)
     workers: set[int] = field(default_factory=set)
@@ -203,11 +205,12 @@ class Run:
             for number in range(1, plan.boards + 1):
                 folder = self._folder(WATCHES, number)
                 write_exclusively(folder / "app_model.h", header.encode(), 0o600)
-                write_exclusively(folder / "ciphermote.elf", self._firmware(folder), 0o600)
-                link = connect(here, connections[WATCHES, number], over_mqtt=number % 2 == 0)
+                write_settings(folder, connections[WATCHES, number], f"localhost:{here.broker.port}")
+                running = NetDevice(self._firmware(folder), folder)
                 mine = slice(number - 1, None, plan.boards)
-                where, running = (WATCHES, number), board(folder / "ciphermote.elf")
-                self._start(Modem(where, running, link, self.diary, list(samples[mine]), list(values[mine])))
+                shown = list(samples[mine]), list(values[mine])
+                transport: Transport = "mqtt" if number % 2 == 0 else "https"
+                self._start(Trigger((WATCHES, number), running, transport, self.diary, *shown))
                 done()
         with self._stage.step("Build and start Arduino Unos (simavr)", plan.unos) as done:
             days = 1 + math.ceil(plan.seconds / plan.every)
@@ -242,13 +245,16 @@ class Run:
         return Connection.load(folder / "connection.json")
 
     @staticmethod
-    def _firmware(folder: Path) -> bytes:
-        return build_firmware(ROOT, folder, build=ROOT / "build" / "ports-fleet")
+    def _firmware(folder: Path) -> Path:
+        try:
+            return build(folder, folder / "build")
+        except NetDeviceError as error:
+            raise Error(str(error)) from None
 
     def _folder(self, fleet: str, number: int) -> Path:
         return self.work / f"{fleet}-{number}"
 
-    def _start(self, modem: Modem) -> None:
+    def _start(self, modem: Courier[Any]) -> None:
         modem.start()
         self.modems.append(modem)
         if not modem.ready.wait(STOP_SECONDS) or modem.error is not None:
