@@ -44,6 +44,8 @@ from numpy.typing import NDArray
 
 LOG2_SCALE = 22
 RAM_BYTES, FLASH_BYTES = 262_144, 524_288
+STACK_BYTES = 8192
+"""What ports/netfirmware/netfirmware.mk leaves for the stack, below which a write faults."""
 SLOTS = 2048
 VALUES = 24
 """In a window of the compact lane."""
@@ -472,6 +474,9 @@ def test_each_fault_of_a_certificate_is_told_in_one_sentence_and_nothing_is_sent
     assert trap.impostor.taken == [b""] * len(told)
     trap.tried("https", curve=ec.SECP384R1())
     assert trap.impostor.taken[-1].startswith(b"POST "), "the same authority and name are accepted otherwise"
+    trap.impostor.answers.append(http(401, b""))
+    assert trap.device.wait_for("refused").kind == "refused"
+    assert trap.device.report()["stack"] < STACK_BYTES * 3 // 4
 
 
 def test_a_server_without_tls_1_3_gets_nothing(trap: Trap) -> None:
