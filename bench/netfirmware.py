@@ -10,7 +10,8 @@ RAM is all static data (the arena, lwIP's pools and TLS's pool, which is its hea
 stack of all deliveries, which the firmware measures by painting. Flash is the whole image. Cycles are those
 of the model in bench/m4/README.md: of all that is computed from the first packet of a connection to the end
 of the handshake, and from a window's first value to its last byte in lwIP's hands. Sleep is left out. They
-depend on how the peer's packets come, and so differ a little from run to run.
+depend on how the peer's packets come, and flash on the lengths of certificate and token, which are drawn at random:
+figures differ a little from run to run, and all are marked so.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def image_rows(image: Image, headers: Path, folder: Path, plugin: Path) -> Itera
             parts = [region for region in regions if region.number == number]
             spent = {**params, **MODELLED, "instructions": sum(part.instructions for part in parts) // count}
             cycles = sum(part.cycles for part in parts) // count
-            yield from timed([Row(f"m4.tls.{image.name}.{transport}.{what}.cycles", cycles, "cycles", spent)])
+            yield Row(f"m4.tls.{image.name}.{transport}.{what}.cycles", cycles, "cycles", spent)
 
 
 def rows(folder: Path) -> Iterator[Row]:
@@ -144,7 +145,7 @@ def rows(folder: Path) -> Iterator[Row]:
         parts = [row for row in found if row.name.endswith(f".https.{what}.cycles")]
         largest = max(parts, key=lambda row: row.value)
         params = {**largest.params, "image": largest.name.split(".")[2], "transport": "https"}
-        yield from timed([Row(f"m4.tls.{what}.cycles", largest.value, "cycles", params)])
+        yield Row(f"m4.tls.{what}.cycles", largest.value, "cycles", params)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -155,7 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = list(rows(Path(folder)))
     for row in found:
         print(f"{row.name:<48} {row.value:>12,}")
-    write_results(options.results, "make bench-netfirmware", compiler_version("arm-none-eabi-gcc"), found)
+    compiler = compiler_version("arm-none-eabi-gcc")
+    write_results(options.results, "make bench-netfirmware", compiler, timed(found))
     return 0
 
 

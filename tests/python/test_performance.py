@@ -25,6 +25,7 @@ FILES = (
     "docs/images/profile.svg",
     "docs/images/ram_against_time.svg",
     "ports/README.md",
+    "ports/netfirmware/README.md",
     "ports/arduino/README.md",
 )
 
