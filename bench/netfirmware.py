@@ -10,8 +10,8 @@ RAM is all static data (the arena, lwIP's pools and TLS's pool, which is its hea
 stack of all deliveries, which the firmware measures by painting. Flash is the whole image. Cycles are those
 of the model in bench/m4/README.md: of all that is computed from the first packet of a connection to the end
 of the handshake, and from a window's first value to its last byte in lwIP's hands. Sleep is left out. They
-depend on how the peer's packets come, and flash on the lengths of certificate and token, which are drawn at random:
-figures differ a little from run to run, and all are marked so.
+depend on how the peer's packets come, and flash on the lengths of certificate and token, which are drawn at
+random: figures differ a little from run to run, and all are marked so.
 """
 
 from __future__ import annotations
