@@ -323,7 +323,7 @@ static void packets_that_cannot_be_are_refused(void)
     p[0] = 0x21;
     p[1] = 0;
     CHECK(parsed(p, length) == CM_ERR_PARAMS);
-    p[1] = 6;
+    p[1] = 7;
     CHECK(parsed(p, length) == CM_ERR_PARAMS);
     p[1] = 1;
     p[24] = 0xFB; /* from 1019 on: the 8 are past the end */

@@ -25,7 +25,8 @@ CMI_HIDDEN_BEGIN
 /* The next residues of 20 bits. pending: how many bits, and the bits. */
 void cmi_avr_uniform_20(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q, uint8_t *pending);
 /* The same of 26 bits, in four bytes each. pending: how many bits, as the highest of the byte. */
-void cmi_avr_uniform_bytes(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q, uint8_t *pending);
+void cmi_avr_uniform_bytes(uint8_t *residues, cmi_stream *stream, uint8_t count, uint32_t q,
+                           uint8_t *pending);
 #if CM_PRIME_BITS == 26
 #define UNIFORM cmi_avr_uniform_bytes
 #else

@@ -599,8 +599,8 @@
 
 /*
  * void cmi_avr_ternary_sums(uint32_t *sums, const uint8_t residues[24], const uint8_t *window, uint8_t count)
- * For count > 0. A residue x is added as (x ^ sign) & mask, and the sign as a carry. Inverted, a code's lower bit
- * is the mask, and its upper one the sign where that is set.
+ * For count > 0. A residue x is added as (x ^ sign) & mask, and the sign as a carry. Inverted, a code's lower
+ * bit is the mask, and its upper one the sign where that is set.
  */
 #define count r14
 #define skipped r15
@@ -710,7 +710,8 @@
 
 /*
  * void cmi_avr_ternary_halve(uint32_t *sums, uint8_t count, uint32_t half)
- * Bring sums within 2 half of 0 within half of it: half is taken off, or added to those below 0. For count > 0.
+ * Bring sums within 2 half of 0 to within half: half is taken off, and added to those that are negative.
+ * For count > 0.
  */
 #define half0 r18
 #define half1 r19

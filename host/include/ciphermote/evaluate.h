@@ -331,10 +331,10 @@ class CompactSum
 };
 
 // Linear forms of the values in one window of the compact lane: for each row of weights, a ciphertext whose
-// constant coefficient decrypts to the sum of weights times values, and whose other coefficients are noise. With
-// weights w at positions p its second polynomial is the window's times the sum of w X^-p, and of the first one
-// only the constant coefficient is known. Whether the noise leaves that right is the caller's to see to. Threads
-// may share one.
+// constant coefficient decrypts to the sum of weights times values, and whose other coefficients are noise.
+// With weights w at positions p its second polynomial is the window's times the sum of w X^-p, and of the
+// first one only the constant coefficient is known. Whether the noise leaves that right is the caller's to
+// see to. Threads may share one.
 class CompactForms
 {
   public:
