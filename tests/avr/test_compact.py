@@ -10,6 +10,7 @@ from compact_avr import UNO, Lane, Secrets, compact_image, start, window_counts
 
 GPIOR2, CM_ERR_PARAMS = 0x4B, 2
 SETS = [("a16", 4, 20), ("a16", 5, 0), ("b", 3, 26), ("b", 2, 0), ("c", 5, 20), ("c", 1, 0), ("d", 4, 0)]
+SETS += [("l", 3, 26), ("l", 2, 0)]
 
 
 @pytest.mark.parametrize("values", [1, 2, 7, 20])

@@ -261,6 +261,19 @@ def test_noise_over_many_keys_is_as_the_bound_has_it(name: str, value: int) -> N
     assert np.abs(all_noise).max() < bounds.noise_room(L, counted)
 
 
+def test_what_dropped_bits_add_on_average_is_taken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[NDArray[np.float64]] = []
+    monkeypatch.setattr(scores, "check_noise", lambda _compact, _weights, noise: found.append(noise))
+    fleet, model = Fleet(L, packet_bytes=83), linear([[8] * VALUES, [-8] * VALUES])
+    result, _ = scored(fleet, model, [np.zeros(VALUES, np.int64)] * 150)
+    decrypt_scores(fleet.keys, result, model)
+    deviation = math.sqrt(11.75 * VALUES) * 8
+    for noise in found:
+        mean = float(noise.mean()) * L.modulus / L.plain_modulus
+        assert abs(mean) < 1 + 5 * deviation / math.sqrt(150)
+    assert len(found) == 2
+
+
 @pytest.mark.parametrize(
     "weights",
     [[27] * 16, [27, -27] * 8, [108, 0, 0, 0]],
@@ -369,7 +382,9 @@ def made() -> tuple[Fleet, LinearModel, CompactScores]:
     return fleet, model, result
 
 
-def test_windows_that_do_not_belong_are_not_scored(made: tuple[Fleet, LinearModel, CompactScores]) -> None:
+def test_windows_that_do_not_belong_are_not_scored(
+    made: tuple[Fleet, LinearModel, CompactScores], monkeypatch: pytest.MonkeyPatch
+) -> None:
     fleet, model, _ = made
     plan = ScorePlan.of(L, model, LARGEST)
     scorer = CompactScorer(plan, fleet.keys.key_id, range(VALUES))
@@ -392,6 +407,9 @@ def test_windows_that_do_not_belong_are_not_scored(made: tuple[Fleet, LinearMode
     scorer.check_size(400_000)
     with pytest.raises(ParameterError, match="result is at most 16 MiB"):
         scorer.check_size(500_000)
+    monkeypatch.setattr(scores, "MOST_OBJECT_BYTES", 100)
+    with pytest.raises(ParameterError, match="score fewer at a time"):
+        scorer.result()
 
 
 def test_scores_of_other_keys_models_and_windows_are_refused(
