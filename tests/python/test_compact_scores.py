@@ -21,6 +21,7 @@ from ciphermote.compact.scores import (
     CompactScorer,
     CompactScores,
     ScorePlan,
+    are_exact,
     check_weights,
     decrypt_scores,
     largest_digit,
@@ -117,6 +118,15 @@ def test_the_figures_of_the_page() -> None:
     assert [largest_digit(L, 64, 16), largest_digit(L, 4, 4095)] == [4, 1]
     assert check_weights(L, [8] * 16, 255) == pytest.approx(-60.4, abs=0.05)
     assert L.packet_bytes(VALUES) == 83 and L.wire_bits == 24
+
+
+@pytest.mark.parametrize("compact", COMPACT_SETS, ids=lambda s: s.name)
+@pytest.mark.parametrize("features", [4, 9, 16, 100])
+def test_the_largest_digit_is_exact_and_the_next_is_not(compact: CompactSet, features: int) -> None:
+    for largest in (15, 255):
+        digit = largest_digit(compact, features, largest)
+        assert not digit or are_exact(compact, [digit] * features, largest)
+        assert not are_exact(compact, [digit + 1] * features, largest)
 
 
 def test_weights_of_eight_bits_are_exact_in_two_digits() -> None:

@@ -107,28 +107,31 @@ def check_weights(compact: CompactSet, weights: Iterable[int], largest_value: in
     return failure
 
 
+def are_exact(compact: CompactSet, weights: Iterable[int], largest_value: int) -> bool:
+    """Whether check_weights accepts the weights."""
+    try:
+        check_weights(compact, weights, largest_value)
+    except ParameterError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=256)
 def largest_digit(compact: CompactSet, features: int, largest_value: int) -> int:
     """Return the largest d for which `features` weights of d on values up to largest_value are exact; 0 if
     even 1 is not."""
-
-    def is_exact(digit: int) -> bool:
-        try:
-            check_weights(compact, [digit] * features, largest_value)
-        except ParameterError:
-            return False
-        return True
-
-    # Beyond four standard deviations, and beyond what all errors at their largest come to, none is exact:
-    # that spares distributions that are wider than the modulus.
+    # None is exact whose noise reaches the room at four standard deviations, and at seven tenths of what it
+    # can come to: that spares distributions that are wider than the modulus.
     room, half = bounds.noise_room(compact, {}), 1 << compact.dropped_bits >> 1
     deviation = math.sqrt(features * (bounds.ETA / 2 + ((1 << 2 * compact.dropped_bits) - 1) / 12))
-    widest = math.ceil(room / min(4 * deviation, features * (bounds.ETA + half)))
+    widest = math.ceil(room / min(4 * deviation, 0.7 * features * (bounds.ETA + half)))
     most = min(MOST_DIGIT, (compact.plain_modulus - 1) // (features * largest_value), widest)
     low, high = 0, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if is_exact(middle) else (low, middle)
+        low, high = (
+            (middle, high) if are_exact(compact, [middle] * features, largest_value) else (low, middle)
+        )
     return low
 
 

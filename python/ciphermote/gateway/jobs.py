@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from ciphermote.base.words import count_of
 from ciphermote.compact.bounds import LARGEST_WEIGHT
-from ciphermote.compact.scores import largest_digit
+from ciphermote.compact.scores import are_exact
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects
@@ -262,7 +262,7 @@ class Jobs:
         (largest,) = self._database.connection.execute(
             "SELECT max(largest_value) FROM devices WHERE fleet = ?", (fleet.id,)
         ).fetchone()
-        if largest and not largest_digit(fleet.compact_set, model.features, int(largest)):
+        if largest and not are_exact(fleet.compact_set, [1] * model.features, int(largest)):
             raise Refusal(
                 422,
                 "model",
