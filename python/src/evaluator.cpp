@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ciphermote/evaluate.h"
+#include "ciphermote/wide_chain.h"
 #include "delivery.h"
 
 namespace nb = nanobind;
@@ -309,12 +310,79 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 
 } // namespace
 
+namespace
+{
+
+using Words = nb::ndarray<const uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using WordArray = nb::ndarray<nb::numpy, uint64_t, nb::ndim<3>>;
+
+WordArray word_array(std::vector<uint64_t> &&words, size_t polynomials, size_t primes, size_t n)
+{
+    auto *kept = new std::vector<uint64_t>(std::move(words));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<uint64_t> *>(p); });
+    return {kept->data(), {polynomials, primes, n}, owner};
+}
+
+/* Words of whole polynomials of the chain's degree, and how many primes they have. */
+std::pair<std::vector<uint64_t>, unsigned> polynomials_of(const WideChain &chain, const Words &words)
+{
+    if (words.shape(2) != chain.n()) {
+        throw Error("The residues have another shape: give uint64 [polynomials, primes, n].");
+    }
+    return {{words.data(), words.data() + words.size()}, static_cast<unsigned>(words.shape(1))};
+}
+
+using Transform = void (WideChain::*)(std::span<uint64_t>, unsigned) const;
+
+template <Transform transform> WordArray transformed(const WideChain &chain, const Words &words)
+{
+    auto [residues, primes] = polynomials_of(chain, words);
+    {
+        const nb::gil_scoped_release release;
+        (chain.*transform)(residues, primes);
+    }
+    return word_array(std::move(residues), words.shape(0), primes, chain.n());
+}
+
+WordArray switched(const WideChain &chain, const Words &words, const WideChain &to, unsigned to_primes)
+{
+    const auto [residues, primes] = polynomials_of(chain, words);
+    std::vector<uint64_t> found;
+    {
+        const nb::gil_scoped_release release;
+        found = chain.switched(residues, primes, to, to_primes);
+    }
+    return word_array(std::move(found), words.shape(0), to_primes, chain.n());
+}
+
+void register_wide_chain(nb::module_ &m)
+{
+    nb::class_<WideChain>(m, "WideChain", "Primes of up to 60 bits, and the way between chains.")
+        .def(nb::init<unsigned, std::vector<uint64_t>>(), "log2_n"_a, "primes"_a)
+        .def("to_coefficients", &transformed<&WideChain::to_coefficients>, "residues"_a,
+             "uint64 [polynomials, primes, n], from values in SEAL's order.")
+        .def("to_values", &transformed<&WideChain::to_values>, "residues"_a)
+        .def(
+            "expand",
+            [](const WideChain &chain, int xof, const nb::bytes &seed, unsigned primes) {
+                return word_array(chain.expand(static_cast<Xof>(xof), span_of(seed), primes), 1, primes,
+                                  chain.n());
+            },
+            "xof"_a, "seed"_a, "primes"_a, "SEAL's expansion of a seed: uint64 [1, primes, n].")
+        .def("switched", &switched, "coefficients"_a, "to"_a, "to_primes"_a,
+             "The nearest integer to each centred coefficient times Q / P.");
+}
+
+} // namespace
+
 NB_MODULE(_evaluator, m)
 {
     m.doc() = "The evaluator: it computes on ciphertexts, and never sees a secret key.";
     register_evaluator_errors();
     ciphermote::register_errors();
     nb::module_::import_("ciphermote._core"); /* whose parameter sets it takes */
+
+    register_wide_chain(m);
 
     nb::class_<Context>(m, "Context", "What a chain's arithmetic needs; shared between threads.")
         .def(
