@@ -64,17 +64,19 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
-    from ciphermote.ciphertext import Ciphertext
+    from ciphermote.ciphertext import Ciphertext, SealResult
     from ciphermote.evaluate.computation import Mean, Sum, WeightedSum, compute
     from ciphermote.evaluate.evaluation_keys import EvaluationKeys
     from ciphermote.evaluate.evaluator import Evaluator, Matrix
     from ciphermote.evaluate.linear_model import LinearModel
     from ciphermote.evaluate.program import Constant, Program, Step
+    from ciphermote.formats.seal import read_seal_chain
     from ciphermote.owner.decryption import Decrypted, decrypt, decrypt_with_errors, variance_with_errors
     from ciphermote.owner.encryption import PublicKey, encrypt
     from ciphermote.owner.keys import SecretKey
     from ciphermote.owner.owner import Owner
     from ciphermote.parameters import BFV, CKKS, ParameterSet, Scheme
+    from ciphermote.parameters.seal_chain import SealChain
 
 __all__ = [
     "BFV",
@@ -101,6 +103,8 @@ __all__ = [
     "PublicKey",
     "ReplayError",
     "Scheme",
+    "SealChain",
+    "SealResult",
     "SecretKey",
     "Step",
     "Sum",
@@ -111,6 +115,7 @@ __all__ = [
     "decrypt",
     "decrypt_with_errors",
     "encrypt",
+    "read_seal_chain",
     "variance_with_errors",
 ]
 
@@ -120,7 +125,9 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
         "evaluate.computation": ("Mean", "Sum", "WeightedSum", "compute"),
         "owner.decryption": ("Decrypted", "decrypt", "decrypt_with_errors", "variance_with_errors"),
         "owner.encryption": ("PublicKey", "encrypt"),
-        "ciphertext": ("Ciphertext",),
+        "ciphertext": ("Ciphertext", "SealResult"),
+        "formats.seal": ("read_seal_chain",),
+        "parameters.seal_chain": ("SealChain",),
         "evaluate.evaluator": ("Evaluator", "Matrix"),
         "evaluate.linear_model": ("LinearModel",),
         "owner.keys": ("SecretKey",),

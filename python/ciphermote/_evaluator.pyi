@@ -13,6 +13,22 @@ from numpy.typing import NDArray
 
 import ciphermote._core
 
+class WideChain:
+    """Primes of up to 60 bits, and the way between chains."""
+
+    def __init__(self, log2_n: int, primes: Sequence[int]) -> None: ...
+    def to_coefficients(self, residues: NDArray[numpy.uint64]) -> NDArray[numpy.uint64]:
+        """uint64 [polynomials, primes, n], from values in SEAL's order."""
+
+    def to_values(self, residues: NDArray[numpy.uint64]) -> NDArray[numpy.uint64]: ...
+    def expand(self, xof: int, seed: bytes, primes: int) -> NDArray[numpy.uint64]:
+        """SEAL's expansion of a seed: uint64 [1, primes, n]."""
+
+    def switched(
+        self, coefficients: NDArray[numpy.uint64], to: WideChain, to_primes: int
+    ) -> NDArray[numpy.uint64]:
+        """The nearest integer to each centred coefficient times Q / P."""
+
 class Context:
     """What a chain's arithmetic needs; shared between threads."""
 

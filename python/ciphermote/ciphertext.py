@@ -8,42 +8,67 @@ SEAL's bytes with a label. Each reader here parses and checks them once, and eac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _evaluator as native
 from ciphermote.base.arguments import Bytes, array, check_bytes, instance
-from ciphermote.base.errors import EngineError, FrameError, ParameterError
+from ciphermote.base.errors import EngineError, FrameError, MismatchError, ParameterError
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.formats.declaration import Declaration, split_view
 from ciphermote.formats.frame_finder import are_frames
 from ciphermote.formats.frames import read_stated_set, source_of, stated_header, stated_parameters
 from ciphermote.formats.labels import check_key, other_scheme
 from ciphermote.formats.residues import expand_second
-from ciphermote.formats.seal import SealCiphertext, read_as_labelled, write_ciphertext
+from ciphermote.formats.seal import (
+    MAX_SCALE,
+    SealCiphertext,
+    WideCiphertext,
+    read_as_labelled,
+    read_wide_ciphertext,
+    write_ciphertext,
+    write_wide_ciphertext,
+)
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, batches
 from ciphermote.parameters.bounds import (
     UNKNOWN,
     Knowledge,
     Known,
     check_digits,
+    check_error,
     check_largest,
     check_room,
     room,
     sum_of,
     terms_of_product,
 )
-from ciphermote.parameters.native import context_of, core_params
-from ciphermote.parameters.noise import Key
+from ciphermote.parameters.native import context_of, core_params, wide_chain_of
+from ciphermote.parameters.noise import Key, rounding_noise
 from ciphermote.parameters.schemes import checked_scheme
+from ciphermote.parameters.seal_chain import SealChain, level_in
 from ciphermote.parameters.uncertainty import FLOAT_ROUNDING, Uncertainty
 
 A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
 ANY_SIZE, RELINEARIZED = (2, 3), (2,)
 """Numbers of polynomials: a product has three until it is relinearized."""
+
+
+@dataclass(frozen=True)
+class SealResult:
+    """A ciphertext under a chain of SEAL's own.
+
+    data: SEAL's bytes. primes: the number of primes, its level in SEAL. scale: CKKS's; 1 for BFV. known: what
+    is known about its values, with the error of the switch.
+    """
+
+    data: bytes = field(repr=False)
+    primes: int
+    scale: float
+    known: Known = UNKNOWN
 
 
 class Ciphertext:
@@ -203,6 +228,95 @@ class Ciphertext:
                 "sender encrypts: write SEAL's bytes (Ciphertext.to_seal)."
             )
         return self._frames
+
+    @classmethod
+    def from_seal_chain(
+        cls,
+        data: Bytes,
+        chain: SealChain,
+        parameters: ParameterSet | None = None,
+        *,
+        key_id: int | None = None,
+        primes: int | None = None,
+        largest: float | None = None,
+        error: float | Key | None = None,
+        sizes: Collection[int] = ANY_SIZE,
+    ) -> Ciphertext:
+        """Read bytes that SEAL saved under a chain of its own, and switch their modulus to a set's.
+
+        Each coefficient is multiplied by Q / P and rounded to the nearest integer, exactly: P is SEAL's
+        modulus at the ciphertext's level, Q the set's. The key does not change. BFV: t does not change, and
+        at most log2(P / Q) + 1 bits of noise budget are lost, or 1 bit if Q is larger. CKKS: the scale
+        becomes Q / P times as large.
+
+        parameters: a set of the same n; by default the chain's nearest_set. key_id: ID of the set's keys that
+        were made for SEAL's secret key (Owner.from_seal), for which the caller vouches, because SEAL's bytes
+        name no key. primes: the level to come to; by default the one with the fewest primes of which Q is not
+        below P. largest: a bound on |value|, if one is known. error (CKKS): how far each value may be off
+        already, or the key that freshly encrypted it; a seeded ciphertext is known to be fresh. With largest
+        and error, the result's stated error is known, this rounding included. Raises FrameError or
+        MismatchError; ParameterError for another n, a level that there is not, or one without room for the
+        scale; ValueRangeError if values up to largest have no room.
+        """
+        check_bytes(data, "The ciphertext")
+        instance(chain, SealChain, "chain", "a SealChain (ciphermote.SealChain)")
+        of = chain.nearest_set if parameters is None else parameters
+        instance(of, ParameterSet, "parameters", A_SET)
+        chain.check_set(of)
+        found = read_wide_ciphertext(data, chain, sizes=sizes)
+        count = level_in(chain.moduli[found.primes], of.moduli, len(of.data_primes), primes)
+        scale = _switched_scale(found.scale, chain.moduli[found.primes], of.moduli[count], chain.scheme)
+        residues = wide_chain_of(chain).switched(_coefficients_of(found), wide_chain_of(of), count)
+        content = native.Ciphertext(
+            context_of(of, chain.scheme), residues.astype(np.uint32), scale, native.Form.coefficients
+        )
+        known = UNKNOWN if largest is None else Known(check_largest(largest))
+        if not chain.scheme.is_bfv and known.largest is not None:
+            already = "symmetric" if found.seed is not None and error is None else error
+            if isinstance(already, str):
+                known = Known.encrypted(
+                    known.largest, of, already, found.scale, source_of(content.first_residues())
+                )
+            elif already is not None:
+                known = replace(known, error=Uncertainty((0.0,), bias=check_error(already)))
+            known = _after_switch(known, of.n, scale, len(residues))
+        check_room("The ciphertext from SEAL", known.largest, of, count, scale, chain.scheme)
+        return cls(of, chain.scheme, key_id, content, known)
+
+    def to_seal_chain(self, chain: SealChain, *, primes: int | None = None) -> SealResult:
+        """Switch the modulus to that of a chain of SEAL's own, the reverse of from_seal_chain, and write
+        SEAL's bytes, which SEAL decrypts with the same key.
+
+        primes: the level to come to; by default the one with the fewest primes whose modulus is not below the
+        ciphertext's, or all data primes. Raises MismatchError for another scheme or plain modulus;
+        ParameterError for another n, a level that there is not, or one without room for the scale;
+        EngineError if the result is in the clear.
+        """
+        instance(chain, SealChain, "chain", "a SealChain (ciphermote.SealChain)")
+        chain.check_set(self.parameters)
+        if chain.scheme != self.scheme:
+            raise MismatchError(
+                f"The ciphertext is {self.scheme}'s and SEAL's chain {chain.scheme}'s: export it to a chain "
+                "of its own scheme and plain modulus."
+            )
+        modulus = self.parameters.moduli[self.primes]
+        count = level_in(modulus, chain.moduli, len(chain.data_primes), primes)
+        scale = _switched_scale(self.scale, modulus, chain.moduli[count], self.scheme)
+        wide = wide_chain_of(chain)
+        coefficients = self._native.coefficients().astype(np.uint64)
+        residues = wide_chain_of(self.parameters).switched(coefficients, wide, count)
+        if not residues[1].any(axis=-1).all():
+            raise EngineError(
+                "The result is in the clear, for its second polynomial is zero at a prime of SEAL's chain: "
+                "there is nothing to decrypt."
+            )
+        if not self.scheme.is_bfv:
+            residues = wide.to_values(residues)
+        data = write_wide_ciphertext(WideCiphertext(chain, count, not self.scheme.is_bfv, scale, residues))
+        known = self.known
+        if not self.scheme.is_bfv:
+            known = _after_switch(known, chain.n, scale, len(residues))
+        return SealResult(data, count, scale, known)
 
     def to_seal(self) -> bytes:
         """Write SEAL's bytes with a label, in the form that SEAL computes in: NTT form for CKKS, coefficients
@@ -491,6 +605,36 @@ class Ciphertext:
 
     def _last_prime(self) -> float:
         return 1.0 if self.scheme.is_bfv else float(self.parameters.primes[self.primes - 1])
+
+
+def _coefficients_of(found: WideCiphertext) -> NDArray[np.uint64]:
+    """Return uint64 [size, primes, n], with a seed expanded."""
+    chain = wide_chain_of(found.chain)
+    residues = found.residues
+    if found.seed is not None:
+        kind, seed = found.seed
+        residues = np.concatenate([residues, chain.expand(int(kind), seed, found.primes)])
+    return chain.to_coefficients(np.ascontiguousarray(residues)) if found.ntt_form else residues
+
+
+def _switched_scale(scale: float, before: int, after: int, scheme: Scheme) -> float:
+    """Return the scale after a switch of the modulus. Raises ParameterError if it has no room."""
+    if scheme.is_bfv:
+        return 1.0
+    found = float(Fraction(scale) * after / before)
+    if not 1 <= found < min(after, MAX_SCALE):
+        raise ParameterError(
+            f"The scale {scale_name(scale)} would become 2^{np.log2(found):.4g} in a modulus of "
+            f"{np.log2(float(after)):.0f} bits, which has no room for it: take another level (--primes; in "
+            "Python, primes), or a smaller scale in SEAL."
+        )
+    return found
+
+
+def _after_switch(known: Known, n: int, scale: float, components: int) -> Known:
+    """Add the rounding of a switch of the modulus, and that of the scale to a float64."""
+    noise = Uncertainty.of(rounding_noise(n, components), n, scale)
+    return known.plus_noise(noise.biased(FLOAT_ROUNDING * (known.largest or 0.0)))
 
 
 def _declared(frames: Bytes, parameters: ParameterSet, largest: float) -> Bytes:

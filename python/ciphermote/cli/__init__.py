@@ -23,8 +23,10 @@ from ciphermote.cli import (
     compact,
     decrypt,
     encrypt,
+    export,
     extend,
     gateway,
+    import_seal,
     infer,
     inspect,
     keygen,
@@ -110,13 +112,15 @@ for _command in (
     encrypt.encrypt,
     adapt.adapt,
     rekey.rekey,
+    import_seal.import_seal,
     add.add,
     infer.infer,
     decrypt.decrypt,
+    export.export,
     inspect.inspect,
     advise.advise,
 ):
-    app.command()(_command)
+    app.command("import" if _command is import_seal.import_seal else None)(_command)
 app.command(context_settings={"auto_envvar_prefix": "CIPHERMOTE"})(serve.serve)
 app.add_typer(compact.compact, name="compact")
 app.add_typer(owner.owner, name="owner")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ciphermote.base.errors import ParameterError
+from ciphermote.base.errors import ParameterError, about
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import parameter_set, read
 from ciphermote.cli.options import (
@@ -20,8 +20,9 @@ from ciphermote.cli.options import (
     steps_of,
 )
 from ciphermote.cli.precision import WANTED_DIGITS, say_precision
-from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
+from ciphermote.parameters import DEFAULT_SET, SECURITY_BOUNDS, ParameterSet, by_name
 from ciphermote.parameters.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
+from ciphermote.parameters.seal_chain import SealChain
 
 
 def keygen(
@@ -57,6 +58,20 @@ def keygen(
             help="Use this secret key, saved by SEAL for the same parameters, instead of a fresh one."
         ),
     ] = None,
+    seal_parameters: Annotated[
+        Path | None,
+        typer.Option(
+            help="The parameters (EncryptionParameters, saved by SEAL) that SEAL used the imported secret "
+            "key with, if they are not a set of ours: `import` and `export` then convert its ciphertexts."
+        ),
+    ] = None,
+    standard: Annotated[
+        str,
+        typer.Option(
+            help="The security table that SEAL's parameters are to pass: 2024, or 2018, which SEAL's default "
+            "chains need."
+        ),
+    ] = "2024",
     public_to: Annotated[
         Path | None,
         typer.Option(
@@ -78,14 +93,22 @@ def keygen(
         ciphermote keygen keys --model model.json --public-to keys-public
 
         ciphermote keygen keys-wide --largest 5000 --summed 10000
+
+        ciphermote keygen keys-seal --import-secret secret.seal --seal-parameters parms.seal --standard 2018
     """
     from ciphermote.owner.key_store import KeyStore, refuse_occupied
     from ciphermote.owner.keys import SecretKey
 
     readings = Readings(largest, summed)
-    parameters = parameter_set(params) if params else _smallest_set(readings)
+    chain = _seal_chain(seal_parameters, standard)
+    nearest = chain.nearest_set if chain else _smallest_set(readings)
+    parameters = parameter_set(params) if params else nearest
     steps = [*numbers(rotations, "--rotations"), *steps_of(model, parameters)]
-    secret = SecretKey.from_seal(read(import_secret), parameters) if import_secret else None
+    secret = None
+    if import_secret and chain:
+        secret = SecretKey.from_seal_chain(read(import_secret), chain, parameters)
+    elif import_secret:
+        secret = SecretKey.from_seal(read(import_secret), parameters)
     if public_to is not None:
         if public_to.absolute() == keys.absolute():
             raise ParameterError(f"{keys} cannot be both KEYS and --public-to: name two directories.")
@@ -98,16 +121,42 @@ def keygen(
             conjugation=conjugation,
             relin=relin,
             secret=secret,
+            seal_chain=chain,
             readings=readings,
             progress=progress,
         )
     say(f"Key {store.key_id:016x} of {parameters.name} is in {keys}; keep {keys / 'secret.key'} to yourself.")
-    say_precision(store)
+    if chain is None:
+        say_precision(store)
+    else:
+        _say_chain(chain, parameters)
     if public_to is not None:
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever encrypts or computes.")
     if model is None and not steps:
         note("these keys are enough for adding; scoring needs `ciphermote extend --model`.")
+
+
+def _seal_chain(path: Path | None, standard: str) -> SealChain | None:
+    if path is None:
+        return None
+    from ciphermote.formats.seal import read_seal_chain
+
+    with about(path):
+        return read_seal_chain(read(path), standard)
+
+
+def _say_chain(chain: SealChain, parameters: ParameterSet) -> None:
+    say(
+        f"SEAL's chain is {chain.name}, {chain.scheme}: `ciphermote import` brings its ciphertexts to "
+        f"{parameters.name}, and `ciphermote export` brings results back."
+    )
+    if chain.is_older:
+        note(
+            f"SEAL's chain is of the 2018 table: its {chain.log2_q:.0f} bits at n = {chain.n} are more than "
+            f"the 2024 guidelines allow for 128-bit security ({SECURITY_BOUNDS['2024'][chain.n]}), and leave "
+            f"this key about {chain.security_bits:.0f}. New keys have 128 bits with a set of ours."
+        )
 
 
 def _smallest_set(readings: Readings) -> ParameterSet:

@@ -67,6 +67,15 @@ ModelKeysOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text and tables.")]
+LevelOption = Annotated[
+    int | None,
+    typer.Option(
+        "--primes",
+        min=1,
+        help="The level to bring it to, as a number of primes.",
+        show_default="the fewest whose product is not below its modulus, or all",
+    ),
+]
 RotationsOption = Annotated[
     str,
     typer.Option(

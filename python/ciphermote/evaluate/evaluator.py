@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from ciphermote import _evaluator as native
 from ciphermote.base.arguments import Bytes, array, check_bytes, instance, stream, whole
 from ciphermote.base.errors import EngineError, MismatchError, ParameterError
-from ciphermote.ciphertext import A_SET, Ciphertext
+from ciphermote.ciphertext import A_SET, RELINEARIZED, Ciphertext
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.native import NativeEngine, expanded
 from ciphermote.formats.labels import check_key
@@ -187,6 +187,17 @@ class Evaluator(NativeEngine):
         known = given._product(given)
         given._check("The square", known, given.primes, given.scale**2)
         return given._made(native.relinearize(native.square(given._native), self.keys), known)
+
+    def relinearize(self, a: Bytes | Ciphertext) -> Ciphertext:
+        """Bring a product of three polynomials back to two, such as one that SEAL multiplied and did not
+        relinearize; one of two is returned as it is."""
+        given = a if isinstance(a, Ciphertext) else Ciphertext.from_bytes(a, self.parameters, self.scheme)
+        if given.hosted.components in RELINEARIZED:
+            return self.load(given)
+        if (given.parameters, given.scheme) != (self.parameters, self.scheme):
+            raise self._other_set(given)
+        self.check_key_of(given.key_id)
+        return given._made(native.relinearize(given._native, self.keys), given._switched())
 
     def rekey_key(self, data: Bytes, *, owner_id: int | None = None) -> RekeyKey:
         """Read and check a rekey key of DeviceKeys.rekey_key. owner_id: ID of the owner's key, if no

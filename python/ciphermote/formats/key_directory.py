@@ -21,6 +21,8 @@ PUBLIC_FILE = "public.key"
 RELIN_FILE = "relin.keys"
 GALOIS_FILE = "galois.keys"
 PARAMETERS_FILE = "parameters.seal"
+SEAL_CHAIN_FILE = "seal-chain.seal"
+"""The parameters of an application of SEAL whose secret key this is, if they are not the keys' own set."""
 MANIFEST_FILE = "manifest.json"
 NEW = ".new"
 """The suffix of a file that is about to replace another."""
@@ -92,7 +94,7 @@ class Manifest:
         except (KeyError, TypeError, ValueError, AttributeError, ParameterError):
             raise damaged from None
         if (
-            not set(digests) <= {PUBLIC_FILE, RELIN_FILE, GALOIS_FILE, PARAMETERS_FILE}
+            not set(digests) <= {PUBLIC_FILE, RELIN_FILE, GALOIS_FILE, PARAMETERS_FILE, SEAL_CHAIN_FILE}
             or PUBLIC_FILE not in digests
         ):
             raise damaged

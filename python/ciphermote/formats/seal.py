@@ -17,17 +17,18 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from ciphermote.base.errors import FrameError, ParameterError
+from ciphermote.base.errors import FrameError, MismatchError, ParameterError
 from ciphermote.formats.labels import Kind, Label, attach, detach, other_scheme
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, by_id
 from ciphermote.parameters.bounds import UNKNOWN, Known
-from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE
+from ciphermote.parameters.schemes import BFV_CODE, CKKS_CODE, scheme_of_modulus
+from ciphermote.parameters.seal_chain import SealChain
 
 
 class SeedType(IntEnum):
@@ -56,6 +57,19 @@ _CIPHERTEXT_FIXED = _HEADER.size + 32 + 1 + 3 * 8 + 8 + 8 + _ARRAY_OVERHEAD
 _PACKED_SLACK = 1024
 
 Residues = NDArray[np.uint32]
+WideResidues = NDArray[np.uint64]
+
+
+class _Chain(Protocol):
+    """What readers and writers need of a ParameterSet or a SealChain."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def primes(self) -> tuple[int, ...]: ...
+    def parms_id(self, scheme: Scheme = ..., primes: int | None = ...) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,18 @@ class SealCiphertext:
     def size(self) -> int:
         """Number of polynomials, including a seeded one."""
         return len(self.residues) + (self.seed is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class WideCiphertext:
+    """A Ciphertext of a chain of SEAL's own. residues: uint64, otherwise as those of a SealCiphertext."""
+
+    chain: SealChain
+    primes: int
+    ntt_form: bool
+    scale: float
+    residues: WideResidues
+    seed: tuple[SeedType, bytes] | None = None
 
 
 SealPublicKey = SealCiphertext
@@ -372,12 +398,12 @@ def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reade
     return _Reader(_UNPACKED[compression](view[_HEADER.size :]), limit, what, version)
 
 
-def _levels(parms: ParameterSet, scheme: Scheme, counts: Iterable[int]) -> dict[bytes, int]:
+def _levels(parms: _Chain, scheme: Scheme, counts: Iterable[int]) -> dict[bytes, int]:
     """Map parms_id to the count of primes, for each count."""
     return {parms.parms_id(scheme, count): count for count in counts}
 
 
-def _read_level(reader: _Reader, parms: ParameterSet, levels: Mapping[bytes, int]) -> int:
+def _read_level(reader: _Reader, parms: _Chain, levels: Mapping[bytes, int]) -> int:
     found = levels.get(bytes(reader.take(32)))
     if found is None:
         reader.fail(
@@ -406,6 +432,13 @@ def _check_residues(
     words: NDArray[Any], parms: ParameterSet, rows: int, primes: int, fail: Callable[[str], NoReturn]
 ) -> Residues:
     """Return words as uint32 [rows, primes, n], each of which must be below its prime."""
+    return _check_words(words, parms, rows, primes, fail).astype(np.uint32)
+
+
+def _check_words(
+    words: NDArray[Any], parms: _Chain, rows: int, primes: int, fail: Callable[[str], NoReturn]
+) -> NDArray[Any]:
+    """Return words as [rows, primes, n], each of which must be below its prime."""
     shaped = words.reshape(rows, primes, parms.n)
     bound = np.array(parms.primes[:primes], dtype=np.uint64).reshape(1, primes, 1)
     if (shaped >= bound).any():
@@ -414,7 +447,7 @@ def _check_residues(
             f"residue {index} of polynomial {row} at prime {prime} is {int(shaped[row, prime, index])}, not "
             f"below {parms.primes[prime]}; the bytes are damaged or hostile, so drop them."
         )
-    return shaped.astype(np.uint32)
+    return shaped
 
 
 def _read_ciphertext_body(
@@ -426,6 +459,20 @@ def _read_ciphertext_body(
     *,
     is_key: bool,
 ) -> SealCiphertext:
+    primes, ntt_form, scale, words, seed = _read_fields(reader, parms, scheme, levels, sizes, is_key=is_key)
+    return SealCiphertext(parms, primes, ntt_form, scale, words.astype(np.uint32), seed, scheme)
+
+
+def _read_fields(
+    reader: _Reader,
+    parms: _Chain,
+    scheme: Scheme,
+    levels: Mapping[bytes, int],
+    sizes: Iterable[int],
+    *,
+    is_key: bool,
+) -> tuple[int, bool, float, WideResidues, tuple[SeedType, bytes] | None]:
+    """Read a ciphertext's primes, whether it is in NTT form, its scale, residues and seed."""
     primes = _read_level(reader, parms, levels)
     ntt = reader.u8()
     if ntt > 1 or (ntt == 0 and (is_key or not scheme.is_bfv)):
@@ -450,7 +497,7 @@ def _read_ciphertext_body(
     seeded_words = primes * parms.n
     words = reader.words([size * seeded_words] + ([seeded_words] if size == 2 else []))
     rows = len(words) // seeded_words
-    residues = _check_residues(words, parms, rows, primes, reader.fail)
+    residues = _check_words(words, parms, rows, primes, reader.fail)
     seed: tuple[SeedType, bytes] | None = None
     if rows < size:
         reader.inner("seed", 1 + SEED_BYTES)
@@ -468,7 +515,7 @@ def _read_ciphertext_body(
             "the second polynomial is zero at a prime, which would send the message in the clear; drop the "
             "bytes and check the sender."
         )
-    return SealCiphertext(parms, primes, ntt == 1, scale, residues, seed, scheme)
+    return primes, ntt == 1, scale, residues, seed
 
 
 def _unlabelled(
@@ -481,7 +528,7 @@ def _unlabelled(
     return seal, label
 
 
-def _ciphertext_bytes(parms: ParameterSet, primes: int, rows: int) -> int:
+def _ciphertext_bytes(parms: _Chain, primes: int, rows: int) -> int:
     """Return the most bytes of a ciphertext or public key: in full (a seed is shorter than n words) and of
     version 4."""
     return _CIPHERTEXT_FIXED + 8 * rows * primes * parms.n
@@ -553,6 +600,24 @@ def _read_detached(
             "sent again."
         )
     return replace(ciphertext, key_id=label.key_id, model_id=label.model_id, known=label.known)
+
+
+def read_wide_ciphertext(
+    data: bytes | bytearray | memoryview, chain: SealChain, *, sizes: Iterable[int] = (2, 3)
+) -> WideCiphertext:
+    """Read a Ciphertext of a chain of SEAL's own, as read_ciphertext does. Raises MismatchError for one with
+    a label, which is of a set of ours."""
+    seal, label = detach(data)
+    if label is not None:
+        raise MismatchError(
+            "The ciphertext has a label, as Ciphermote writes it, and comes from no chain of SEAL's: use it "
+            "as it is."
+        )
+    reader = _open(seal, "ciphertext", _ciphertext_bytes(chain, len(chain.primes), max(3, *sizes)))
+    levels = _levels(chain, chain.scheme, range(1, len(chain.data_primes) + 1))
+    found = _read_fields(reader, chain, chain.scheme, levels, sizes, is_key=False)
+    reader.end()
+    return WideCiphertext(chain, *found)
 
 
 def read_public_key(
@@ -687,17 +752,38 @@ def read_secret_key(
     scheme: Scheme = CKKS,
 ) -> SealSecretKey:
     """Read a SecretKey. Raises FrameError if it does not belong to parms, or is zero at a prime."""
+    return SealSecretKey(parms, _read_secret_words(data, parms, scheme).astype(np.uint32), scheme)
+
+
+def read_wide_secret_key(data: bytes | bytearray | memoryview, chain: SealChain) -> WideResidues:
+    """Read a SecretKey of a chain of SEAL's own, as read_secret_key does: uint64 [K, n], NTT form."""
+    return _read_secret_words(data, chain, chain.scheme)
+
+
+def _read_secret_words(data: bytes | bytearray | memoryview, parms: _Chain, scheme: Scheme) -> WideResidues:
     primes = len(parms.primes)
     reader = _open(data, "secret key", _HEADER.size + 32 + 16 + _ARRAY_OVERHEAD + 8 * parms.n * primes)
     _read_level(reader, parms, _levels(parms, scheme, [primes]))
     reader.expect("the count of coefficients", reader.u64(), [primes * parms.n])
     _read_scale(reader, is_one=True)
     words = reader.words([primes * parms.n])
-    residues = _check_residues(words, parms, 1, primes, reader.fail)[0]
+    residues: WideResidues = _check_words(words, parms, 1, primes, reader.fail)[0]
     reader.end()
     if not residues.any(axis=1).all():
         reader.fail("the secret key is zero at a prime, so it hides nothing; make a new one.")
-    return SealSecretKey(parms, residues, scheme)
+    return residues
+
+
+def read_seal_chain(data: bytes | bytearray | memoryview, standard: str = "2024") -> SealChain:
+    """Read EncryptionParameters as a chain of SEAL's own. Raises FrameError, or ParameterError for BGV, and
+    for a chain that is not secure by the standard."""
+    found = read_parameters(data)
+    if found.scheme_name not in (CKKS.name, _SCHEME_NAMES[BFV_CODE]):
+        raise ParameterError(
+            f"The parameters are {found.scheme_name}'s, and CKKS's and BFV's come in: take one of these in "
+            "SEAL."
+        )
+    return SealChain(found.n, found.primes, scheme_of_modulus(found.plain_modulus), standard)
 
 
 def read_parameters(data: bytes | bytearray | memoryview) -> SealParameters:
@@ -748,6 +834,10 @@ def _array(values: NDArray[Any]) -> bytes:
 
 
 def _writable_residues(residues: NDArray[Any], parms: ParameterSet, rows: int, primes: int) -> Residues:
+    return _writable_words(residues, parms, rows, primes).astype(np.uint32)
+
+
+def _writable_words(residues: NDArray[Any], parms: _Chain, rows: int, primes: int) -> NDArray[Any]:
     def fail(sentence: str) -> NoReturn:
         raise FrameError(f"Writing SEAL bytes: {sentence}")
 
@@ -756,7 +846,7 @@ def _writable_residues(residues: NDArray[Any], parms: ParameterSet, rows: int, p
             f"residues of shape {residues.shape} and type {residues.dtype} are given, not unsigned "
             f"[{rows}, {primes}, {parms.n}]."
         )
-    return _check_residues(residues, parms, rows, primes, fail)
+    return _check_words(residues, parms, rows, primes, fail)
 
 
 def _labelled(
@@ -782,6 +872,16 @@ def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, *of)
 
 
+def write_wide_ciphertext(ciphertext: WideCiphertext) -> bytes:
+    """Write a Ciphertext of a chain of SEAL's own, without a seed or label. Raises FrameError if shape or
+    range is wrong."""
+    ct = ciphertext
+    residues = _writable_words(ct.residues, ct.chain, len(ct.residues), ct.primes)
+    parms_id = ct.chain.parms_id(primes=ct.primes)
+    head = parms_id + bytes([ct.ntt_form])
+    return _ciphertext_object(head, len(residues), ct.scale, residues)
+
+
 def write_public_key(key: SealPublicKey) -> bytes:
     """Write a PublicKey as bytes, like write_ciphertext but without a label: its key id is a digest of the
     bytes."""
@@ -796,14 +896,16 @@ def write_public_key(key: SealPublicKey) -> bytes:
                 f"Writing SEAL bytes: the seed has {len(seed)} bytes but SEAL's have {SEED_BYTES}."
             )
         tail = _object(bytes([SeedType(kind)]), seed)
-    return _object(
-        ct.parms.parms_id(ct.scheme, ct.primes),
-        bytes([ct.ntt_form]),
-        _u64(ct.size, ct.parms.n, ct.primes),
-        struct.pack("<d", ct.scale),
-        _array(residues),
-        tail,
-    )
+    parms_id = ct.parms.parms_id(ct.scheme, ct.primes)
+    head = parms_id + bytes([ct.ntt_form])
+    return _ciphertext_object(head, ct.size, ct.scale, residues, tail)
+
+
+def _ciphertext_object(
+    head: bytes, size: int, scale: float, residues: NDArray[Any], tail: bytes = b""
+) -> bytes:
+    _, primes, n = residues.shape
+    return _object(head, _u64(size, n, primes), struct.pack("<d", scale), _array(residues), tail)
 
 
 def write_plaintext(plaintext: SealPlaintext) -> bytes:
@@ -859,7 +961,12 @@ def write_galois_keys(keys: SealGaloisKeys) -> bytes:
     return _labelled(_object(parms_id, _u64(n), *parts), Kind.GALOIS_KEYS, keys)
 
 
-def write_parameters(parms: ParameterSet, scheme: Scheme = CKKS) -> bytes:
+def write_seal_chain(chain: SealChain) -> bytes:
+    """Write the EncryptionParameters of a chain of SEAL's own as bytes."""
+    return write_parameters(chain, chain.scheme)
+
+
+def write_parameters(parms: _Chain, scheme: Scheme = CKKS) -> bytes:
     """Write EncryptionParameters as bytes."""
     moduli = [_object(_u64(value)) for value in (*parms.primes, scheme.plain_modulus)]
     return _object(bytes([scheme.code]), _u64(parms.n, len(parms.primes)), *moduli)

@@ -176,6 +176,16 @@ def _opened(data: Bytes | Ciphertext, key: SecretKey) -> Ciphertext:
     return data
 
 
+def check_under(given: Ciphertext, key: SecretKey) -> None:
+    """Raises MismatchError if a ciphertext decrypts to noise: it is under another key, or too much was
+    computed on it."""
+    if given.scheme.is_bfv:
+        content = _evaluator.Ciphertext(context_of(given.parameters), given.hosted.residues(), 1.0)
+        _owner.decrypt_bfv(content, key.hosted, given.scheme.plain_modulus)
+    else:
+        _owner.decrypt(given.hosted, key.hosted)
+
+
 def _slots(given: Ciphertext, key: SecretKey, options: _Options) -> Numbers:
     """Decrypt CKKS's slots."""
     if options.places is not None or options.signed:

@@ -37,6 +37,7 @@ from ciphermote.formats.key_directory import (
     PARAMETERS_FILE,
     PUBLIC_FILE,
     RELIN_FILE,
+    SEAL_CHAIN_FILE,
     Manifest,
     digest_of,
     read_manifest,
@@ -46,6 +47,7 @@ from ciphermote.formats.seal import key_id_of
 from ciphermote.owner.keys import SecretKey, belongs, make_galois_key, make_public_key, make_relin_key
 from ciphermote.parameters import ParameterSet
 from ciphermote.parameters.bounds import DEFAULT_READINGS, Readings
+from ciphermote.parameters.seal_chain import SealChain
 
 Progress = Callable[[int, int], None]
 """Called with (key-switch keys made, key-switch keys in all)."""
@@ -100,6 +102,7 @@ class KeyContents(KeyPair):
         conjugation: bool = False,
         relin: bool | None = None,
         secret: SecretKey | None = None,
+        seal_chain: SealChain | None = None,
         readings: Readings = DEFAULT_READINGS,
         progress: Progress | None = None,
     ) -> KeyContents:
@@ -113,9 +116,17 @@ class KeyContents(KeyPair):
             )
         steps = tuple(galois_steps)
         galois_elements(parameters, steps, conjugation=conjugation)
+        if seal_chain is not None and secret is None:
+            raise KeyFileError(
+                "A chain of SEAL's is given without its secret key: give that key too (--import-secret), for "
+                "SEAL's ciphertexts are under no other."
+            )
         secret = secret or SecretKey.generate(parameters)
         public = sb.write_public_key(make_public_key(secret))
         files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
+        if seal_chain is not None:
+            seal_chain.check_set(parameters)
+            files[SEAL_CHAIN_FILE] = sb.write_seal_chain(seal_chain)
         manifest = Manifest(
             parameters=parameters,
             key_id=key_id_of(public),
@@ -181,6 +192,12 @@ class KeyContents(KeyPair):
     def public_key(self) -> sb.SealPublicKey:
         return sb.read_public_key(self.files[PUBLIC_FILE], self.parameters)
 
+    @property
+    def seal_chain(self) -> SealChain | None:
+        """The chain of the application of SEAL whose key this is, or None."""
+        found = self.files.get(SEAL_CHAIN_FILE)
+        return None if found is None else _chain_of(found)
+
     def publish(self, path: str | Path) -> KeyStore:
         """Write the directory atomically. Raises KeyFileError unless path does not exist yet, or is empty."""
         path = arguments.path(path)
@@ -195,7 +212,8 @@ class KeyStore(KeyPair):
     """A directory of keys; open() one or create() one.
 
     It holds secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
-    parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label; those of
+    parameters.seal in SEAL's bytes, manifest.json, and seal-chain.seal if the key is one that SEAL made for a
+    chain of its own. Evaluation keys carry the key id in a label; those of
     several special primes, which SEAL does not support, are in Ciphermote's own format (seeded_keys). Public
     files are checked against the manifest when they are read.
     """
@@ -223,13 +241,15 @@ class KeyStore(KeyPair):
         conjugation: bool = False,
         relin: bool | None = None,
         secret: SecretKey | None = None,
+        seal_chain: SealChain | None = None,
         readings: Readings = DEFAULT_READINGS,
         progress: Progress | None = None,
     ) -> KeyStore:
         """Make keys, and write the directory atomically.
 
         relin: make a relinearization key; None makes one if the set has key switching. secret: an imported
-        key; None draws one. readings: declarations about everything that will be encrypted under the keys.
+        key; None draws one. seal_chain: the chain that SEAL used the imported key with, if it is another.
+        readings: declarations about everything that will be encrypted under the keys.
         The directory must not exist, or be empty. Raises KeyFileError if it is in use or cannot be written;
         ParameterError if the set does not support the keys, or has no room for such readings.
         """
@@ -240,6 +260,7 @@ class KeyStore(KeyPair):
             conjugation=conjugation,
             relin=relin,
             secret=secret,
+            seal_chain=seal_chain,
             readings=readings,
             progress=progress,
         )
@@ -289,6 +310,13 @@ class KeyStore(KeyPair):
             return sb.read_public_key(content, self.parameters)
         except FrameError as error:
             raise KeyFileError(f"{self.path / PUBLIC_FILE} cannot be used: {error}") from None
+
+    def seal_chain(self) -> SealChain | None:
+        """The chain of the application of SEAL whose key this is, or None. Raises KeyFileError if its file is
+        damaged."""
+        if SEAL_CHAIN_FILE not in self.manifest.digests:
+            return None
+        return _chain_of(self.public_bytes(SEAL_CHAIN_FILE))
 
     def export_public(self, path: str | Path) -> KeyStore:
         """Copy everything except the secret to a new directory, for engines, and return it opened."""
@@ -360,6 +388,14 @@ class KeyStore(KeyPair):
         return KeyFileError(
             f"{self.path} cannot be written ({error.strerror}): see that you may write there."
         )
+
+
+def _chain_of(data: bytes) -> SealChain:
+    """Read the chain of SEAL's that keys were made for, when its owner accepted its standard."""
+    try:
+        return sb.read_seal_chain(data, "2018")
+    except FrameError as error:
+        raise KeyFileError(f"{SEAL_CHAIN_FILE} cannot be used: {error}") from None
 
 
 def refuse_occupied(path: Path) -> None:

@@ -25,7 +25,8 @@ from ciphermote.formats.evaluation_keys import EvaluationKey, seal_has_keys
 from ciphermote.formats.seeded_keys import SeededKey
 from ciphermote.parameters import ParameterSet
 from ciphermote.parameters.bounds import DEFAULT_READINGS, Readings
-from ciphermote.parameters.native import context_of, core_params
+from ciphermote.parameters.native import context_of, core_params, wide_chain_of
+from ciphermote.parameters.seal_chain import SealChain
 
 Residues = NDArray[np.uint32]
 SEED_BYTES = 32
@@ -105,6 +106,24 @@ class SecretKey:
         except FrameError as error:
             raise KeyFileError(f"The secret key cannot be used: {error}") from None
         return cls._from_residues(parameters, found.residues)
+
+    @classmethod
+    def from_seal_chain(cls, data: bytes, chain: SealChain, parameters: ParameterSet) -> SecretKey:
+        """Read the bytes of a secret key that SEAL saved under a chain of its own, as a key of parameters,
+        which have the same n. Raises KeyFileError if they are not a ternary secret key of this chain."""
+        chain.check_set(parameters)
+        try:
+            residues = sb.read_wide_secret_key(data, chain)
+        except FrameError as error:
+            raise KeyFileError(f"The secret key cannot be used: {error}") from None
+        found = wide_chain_of(chain).to_coefficients(residues[np.newaxis])[0]
+        primes = np.array(chain.primes, dtype=np.uint64)[:, np.newaxis]
+        centred = np.where(found > primes // 2, found - primes, found).view(np.int64)  # of two's complement
+        if not (centred == centred[0]).all():
+            raise KeyFileError(
+                "The secret key differs from prime to prime, so it is damaged: have SEAL save it again."
+            )
+        return cls.from_coefficients(parameters, centred[0])
 
     @classmethod
     def _from_residues(cls, parameters: ParameterSet, residues: Residues) -> SecretKey:

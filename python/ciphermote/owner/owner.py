@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ciphermote.base.arguments import Bytes, each, flag, instance, whole
+from ciphermote.base.arguments import Bytes, check_bytes, each, flag, instance, whole
 from ciphermote.base.errors import ParameterError
-from ciphermote.ciphertext import Ciphertext
+from ciphermote.ciphertext import Ciphertext, SealResult
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.evaluate.linear_plans import rotation_steps
-from ciphermote.owner.decryption import Decrypted, Numbers, decrypt, decrypt_with_errors
+from ciphermote.evaluate.seal_door import exported_to_seal, imported_from_seal
+from ciphermote.owner.decryption import Decrypted, Numbers, check_under, decrypt, decrypt_with_errors
 from ciphermote.owner.device_keys import DeviceKeys
 from ciphermote.owner.encryption import PublicKey, device_residues
 from ciphermote.owner.key_store import KeyContents, KeyStore, Progress
@@ -21,6 +22,8 @@ from ciphermote.owner.places import Places
 from ciphermote.owner.provisioning import provision, to_c_header
 from ciphermote.parameters import BFV, DEFAULT_SET, ParameterSet, by_name
 from ciphermote.parameters.bounds import DEFAULT_LARGEST, DEFAULT_SUMMED, Readings
+from ciphermote.parameters.noise import Key
+from ciphermote.parameters.seal_chain import SealChain
 
 
 def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: ParameterSet) -> tuple[int, ...]:
@@ -79,6 +82,44 @@ class Owner:
                 galois_steps=steps,
                 conjugation=conjugation,
                 relin=relin,
+                readings=Readings(largest, summed),
+                progress=progress,
+            )
+        )
+
+    @classmethod
+    def from_seal(
+        cls,
+        secret_key: Bytes,
+        chain: SealChain,
+        parameters: ParameterSet | None = None,
+        *,
+        model: LinearModel | None = None,
+        rotations: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool | None = None,
+        largest: float = DEFAULT_LARGEST,
+        summed: int = DEFAULT_SUMMED,
+        progress: Progress | None = None,
+    ) -> Owner:
+        """Make evaluation keys and a public key for a secret key that SEAL saved under a chain of its own.
+
+        The key stays SEAL's: import_seal brings SEAL's ciphertexts in, and export_seal gives back what SEAL
+        decrypts. parameters: the set to compute in, of the same n; by default chain.nearest_set. The other
+        arguments are generate's. Raises KeyFileError unless secret_key is a ternary secret key of the chain.
+        """
+        check_bytes(secret_key, "SEAL's secret key")
+        instance(chain, SealChain, "chain", "a SealChain (ciphermote.SealChain)")
+        chosen = chain.nearest_set if parameters is None else parameters
+        instance(chosen, ParameterSet, "parameters", "a ParameterSet (ciphermote.parameters.by_name)")
+        return cls(
+            KeyContents.make(
+                chosen,
+                galois_steps=_steps(model, rotations, chosen),
+                conjugation=flag(conjugation, "conjugation"),
+                relin=None if relin is None else flag(relin, "relin"),
+                secret=SecretKey.from_seal_chain(bytes(secret_key), chain, chosen),
+                seal_chain=chain,
                 readings=Readings(largest, summed),
                 progress=progress,
             )
@@ -207,6 +248,32 @@ class Owner:
             signed=signed,
             bare=bare,
         )
+
+    @property
+    def seal_chain(self) -> SealChain | None:
+        """The chain that SEAL used the secret key with (from_seal), or None."""
+        return self._contents.seal_chain
+
+    def import_seal(
+        self,
+        data: Bytes,
+        *,
+        primes: int | None = None,
+        largest: float | None = None,
+        error: float | Key | None = None,
+    ) -> Ciphertext:
+        """Bring in a ciphertext that SEAL saved under its own chain, as Ciphertext.from_seal_chain does, and
+        decrypt it once to see whether it is under this key. Raises MismatchError if it is not, or if SEAL
+        computed on it for longer than its modulus allows; ParameterError for keys that are not SEAL's."""
+        of = self.key_id, primes, largest, error
+        found = imported_from_seal(self.seal_chain, self.parameters, data, *of)
+        check_under(found, self.secret_key)
+        return found
+
+    def export_seal(self, ciphertext: Bytes | Ciphertext, *, primes: int | None = None) -> SealResult:
+        """Bring a ciphertext under this key back to SEAL's chain, as Ciphertext.to_seal_chain does. Raises
+        MismatchError for another key; ParameterError for keys that are not SEAL's."""
+        return exported_to_seal(self.seal_chain, self.parameters, self.key_id, ciphertext, primes)
 
     def provisioned_header(
         self, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()

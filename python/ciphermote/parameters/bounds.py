@@ -69,6 +69,20 @@ def check_largest(largest: object) -> float:
     return float(largest)
 
 
+def check_error(error: object) -> float:
+    """Return a bound on errors as a float. Raises ParameterError unless it is a number from 0 to 2^100."""
+    if (
+        isinstance(error, bool | np.bool_)
+        or not isinstance(error, int | float | np.integer | np.floating)
+        or not 0 <= error <= LARGEST_BOUND
+    ):
+        raise ParameterError(
+            f"The error (--error; in Python, error) is {shown(error)}: give how far each value may be off, a "
+            "number from 0 on."
+        )
+    return float(error)
+
+
 def float32_above(bound: float) -> float:
     """Return the smallest binary32 number that is not below a bound, because devices store binary32."""
     nearest = np.float32(bound)

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from ciphermote import _core, _evaluator
 from ciphermote.parameters import CKKS, ParameterSet, Scheme, prime_constants
+from ciphermote.parameters.seal_chain import SealChain
 
 
 @cache
@@ -45,3 +46,13 @@ def _context_of(parameters: ParameterSet, scheme: Scheme) -> _evaluator.Context:
         scheme.plain_modulus,
         insecure=parameters.standard != "2024",  # a set that its name says to rely on an older table
     )
+
+
+def wide_chain_of(chain: ParameterSet | SealChain) -> _evaluator.WideChain:
+    """Return the C++ library's object of a chain, which switches ciphertexts to others."""
+    return _wide_chain_of(chain.n.bit_length() - 1, chain.primes)
+
+
+@lru_cache(16)
+def _wide_chain_of(log2_n: int, primes: tuple[int, ...]) -> _evaluator.WideChain:
+    return _evaluator.WideChain(log2_n, list(primes))

@@ -58,11 +58,13 @@ def encryption_sigma(n: int, key: Key) -> float:
     return encryption_noise(n, key).sigma
 
 
-def rounding_noise(n: int) -> Noise:
-    """Return the noise of rounding both components: variance 1/12 for a coefficient, times 2n/3 for the
-    second (a ternary secret)."""
+def rounding_noise(n: int, components: int = 2) -> Noise:
+    """Return the noise of rounding two or three components: variance 1/12 for a coefficient, times 2n/3 for
+    the second (a ternary secret s), and times 8n^2/9 for the third, the mean of |s(zeta)|^4, whose standard
+    deviation is sqrt(5) times as large."""
     product = 2 * n / 3 / 12
-    return Noise(product + 1 / 12, product)
+    square = 8 * n**2 / 9 / 12 if components == 3 else 0.0
+    return Noise(square + product + 1 / 12, product + math.sqrt(5) * square)
 
 
 def rounding_sigma(n: int) -> float:

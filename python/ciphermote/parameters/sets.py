@@ -91,9 +91,7 @@ class ParameterSet:
             self.digit_primes,
             key_switching=self.key_switching,
         )
-        if _is_older(self.n, (*self.primes, *self.further_special)) and not self.name.startswith(
-            OLDER_PREFIX
-        ):
+        if is_older(self.n, (*self.primes, *self.further_special)) and not self.name.startswith(OLDER_PREFIX):
             raise ParameterError(
                 f"The parameter set {self.name} is secure by the 2018 table alone, which its name must say: "
                 f"name it {OLDER_PREFIX}{self.name}."
@@ -170,7 +168,7 @@ class ParameterSet:
             raise ParameterError(
                 f"{self.name} has no level with {count_of(count, 'prime')}: give 1 to {len(self.primes)}."
             )
-        return _hash_words([scheme.code, self.n, *self.primes[:count], scheme.plain_modulus])
+        return seal_parms_id(self.n, self.primes[:count], scheme)
 
 
 @dataclass(frozen=True)
@@ -186,18 +184,20 @@ class PrimeConstants:
 
 
 def is_prime(q: int) -> bool:
-    """Whether q is prime, for q < 3,215,031,751, where Miller-Rabin with the bases 2, 3, 5 and 7 is exact."""
-    if q >= 3_215_031_751:
-        raise ValueError("is_prime is exact only below 3,215,031,751")
+    """Whether q is prime, for q < 2^64, where Miller-Rabin is exact with the first twelve primes as bases;
+    below 3,215,031,751 the first four are enough."""
+    if q >= 1 << 64:
+        raise ValueError("is_prime is exact only below 2^64")
     if q < 2:
         return False
-    for base in (2, 3, 5, 7):
+    bases = (2, 3, 5, 7) if q < 3_215_031_751 else (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    for base in bases:
         if q % base == 0:
             return q == base
     odd, twos = q - 1, 0
     while odd % 2 == 0:
         odd, twos = odd // 2, twos + 1
-    return all(_passes_miller_rabin(q, base, odd, twos) for base in (2, 3, 5, 7))
+    return all(_passes_miller_rabin(q, base, odd, twos) for base in bases)
 
 
 def batches(plain_modulus: int, n: int) -> bool:
@@ -271,7 +271,7 @@ def validate(
             "last."
         )
     _check_switching(primes, further_special, digit_primes)
-    _check_security(n, everything, standard)
+    check_security(n, everything, standard)
 
 
 def _check_switching(primes: Sequence[int], further: Sequence[int], digit_primes: int) -> None:
@@ -321,7 +321,9 @@ def _check_prime(n: int, q: int, position: int) -> None:
         )
 
 
-def _check_security(n: int, primes: Sequence[int], standard: str) -> None:
+def check_security(n: int, primes: Sequence[int], standard: str) -> None:
+    """Raises ParameterError unless these primes, the special ones included, are 128-bit secure by the
+    standard."""
     bound = SECURITY_BOUNDS[standard][n]
     product = math.prod(primes)
     if product <= 2**bound:
@@ -330,7 +332,7 @@ def _check_security(n: int, primes: Sequence[int], standard: str) -> None:
         sentence = (
             f"These primes total {_log2(primes):.2f} bits at n = {n}, secure by the 2018 table only (its "
             f"bound is {SECURITY_BOUNDS['2018'][n]} bits): the 2024 bound is {bound} bits and they are "
-            f"{_log2(primes) - bound:.2f} over it; pass standard 2018 to accept that, or "
+            f"{_log2(primes) - bound:.2f} over it; pass standard 2018 to accept that (--standard 2018), or "
         )
     else:
         sentence = (
@@ -415,13 +417,13 @@ def _named(
 ) -> ParameterSet:
     primes, further = (*data, *special[:1]), special[1:]
     validate(n, primes, standard, further, digit_primes)
-    held = standard if _is_older(n, (*primes, *further)) else "2024"
-    own = name or _name_by_content(n, data, special, held)
+    held = standard if is_older(n, (*primes, *further)) else "2024"
+    own = name or name_by_content(n, data, special, held)
     return ParameterSet(own, n, primes, held, further, digit_primes)
 
 
-def _is_older(n: int, primes: Sequence[int]) -> bool:
-    """Whether primes exceed the 2024 bound."""
+def is_older(n: int, primes: Sequence[int]) -> bool:
+    """Whether the product of all primes of a chain exceeds the 2024 bound."""
     return math.prod(primes) > 1 << SECURITY_BOUNDS["2024"][n]
 
 
@@ -442,13 +444,20 @@ def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
     )
 
 
-def _name_by_content(n: int, data: Sequence[int], special: Sequence[int], standard: str) -> str:
+def name_by_content(n: int, data: Sequence[int], special: Sequence[int], standard: str) -> str:
+    """Return the name of a set or chain that has none of its own, such as n4096_q26x3_p27."""
+
     def chain(primes: Sequence[int]) -> str:
         runs = [(size, len(list(run))) for size, run in groupby(q.bit_length() for q in primes)]
         return "_".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in runs)
 
     prefix = OLDER_PREFIX if standard == "2018" else ""
     return f"{prefix}n{n}_q{chain(data)}" + (f"_p{chain(special)}" if special else "")
+
+
+def seal_parms_id(n: int, primes: Iterable[int], scheme: Scheme) -> bytes:
+    """Return the 32 bytes by which SEAL names n, these primes and a scheme."""
+    return _hash_words([scheme.code, n, *primes, scheme.plain_modulus])
 
 
 def _log2(primes: Iterable[int]) -> float:
