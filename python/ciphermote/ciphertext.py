@@ -274,8 +274,12 @@ class Ciphertext:
         if not chain.scheme.is_bfv and known.largest is not None:
             already = "symmetric" if found.seed is not None and error is None else error
             if isinstance(already, str):
-                known = Known.encrypted(
-                    known.largest, of, already, found.scale, source_of(content.first_residues())
+                fresh = Uncertainty.of(chain.encryption_noise(already), of.n, found.scale)
+                known = Known(
+                    known.largest,
+                    fresh.plus_noise(Uncertainty.encoding(of, found.scale)),
+                    sources=frozenset((source_of(content.first_residues()),)),
+                    slots_independent=True,
                 )
             elif already is not None:
                 known = replace(known, error=Uncertainty((0.0,), bias=check_error(already)))

@@ -13,6 +13,7 @@ from operator import mul
 
 from ciphermote.base.errors import ParameterError
 from ciphermote.base.words import count_of
+from ciphermote.parameters.noise import Key, Noise, encryption_noise, rounding_noise
 from ciphermote.parameters.schemes import CKKS, Scheme
 from ciphermote.parameters.sets import (
     BUILTIN,
@@ -109,6 +110,17 @@ class SealChain:
     def nearest_set(self) -> ParameterSet:
         """The built-in set of this n that is secure by the 2024 guidelines, to which ciphertexts come in."""
         return next(each for each in BUILTIN if each.n == self.n and each.standard == "2024")
+
+    def encryption_noise(self, key: Key) -> Noise:
+        """Return the noise of SEAL's encryption. Under the public key it encrypts modulo all primes, and
+        divides by the special one."""
+        noise = encryption_noise(self.n, key)
+        if key == "symmetric" or len(self.primes) == 1:
+            return noise
+        rounding, square = rounding_noise(self.n), float(self.primes[-1]) ** 2
+        return Noise(
+            noise.variance / square + rounding.variance, math.hypot(noise.spread / square, rounding.spread)
+        )
 
     def check_set(self, parameters: ParameterSet) -> None:
         """Raises ParameterError unless the set has this ring degree."""
