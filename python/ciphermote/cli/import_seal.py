@@ -55,12 +55,16 @@ def import_seal(
     they are, at a cost of at most 1 bit of noise budget, and of log2(P/Q) more if Q is smaller. CKKS's scale
     is multiplied by Q/P; how far the rounding puts each value off is printed, and is part of the error that
     `decrypt` states if --largest and the error before are known. A seeded ciphertext is known to be fresh.
+    A product that SEAL did not relinearize is relinearized, if KEYS has relin.keys.
 
     Example:
 
         ciphermote import keys-seal encrypted.seal --largest 100 -o reading.ct
     """
+    from ciphermote.evaluate.evaluation_keys import EvaluationKeys
+    from ciphermote.evaluate.evaluator import Evaluator
     from ciphermote.evaluate.seal_door import imported_from_seal
+    from ciphermote.formats.key_directory import RELIN_FILE
     from ciphermote.owner.decryption import check_under
     from ciphermote.owner.key_store import KeyStore
 
@@ -84,6 +88,8 @@ def import_seal(
         )
         if store.has_secret:
             check_under(found, store.secret())
+        if RELIN_FILE in store.manifest.digests:
+            found = Evaluator(EvaluationKeys.load(keys), found.scheme).relinearize(found)
     write(output, found.to_seal(), kind)
     say(f"The ciphertext of {store.parameters.name} is in {output}: {_level(found)}.")
     if not store.has_secret:

@@ -132,7 +132,13 @@ def _store(store: KeyStore) -> Rows:
         ("secret key", "here: keep this directory to yourself" if store.has_secret else "not here"),
         ("public files", ", ".join(sorted(manifest.digests))),
         ("rotations", rotations + (" and conjugation" if manifest.conjugation else "")),
+        *_chain(store),
     ]
+
+
+def _chain(store: KeyStore) -> Rows:
+    chain = store.seal_chain()
+    return [] if chain is None else [("SEAL's chain", f"{chain.name}, {chain.scheme}")]
 
 
 def _blob(data: bytes, parameters: ParameterSet) -> Rows:

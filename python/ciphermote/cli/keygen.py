@@ -66,12 +66,13 @@ def keygen(
         ),
     ] = None,
     standard: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="The security table that SEAL's parameters are to pass: 2024, or 2018, which SEAL's default "
-            "chains need."
+            help="The security table that --seal-parameters are to pass: 2024, or 2018, which SEAL's default "
+            "chains need.",
+            show_default="2024",
         ),
-    ] = "2024",
+    ] = None,
     public_to: Annotated[
         Path | None,
         typer.Option(
@@ -137,13 +138,18 @@ def keygen(
         note("these keys are enough for adding; scoring needs `ciphermote extend --model`.")
 
 
-def _seal_chain(path: Path | None, standard: str) -> SealChain | None:
+def _seal_chain(path: Path | None, standard: str | None) -> SealChain | None:
     if path is None:
+        if standard is not None:
+            raise ParameterError(
+                "--standard is for the parameters of SEAL's: give --seal-parameters too, or a set (--params) "
+                "whose name says the standard."
+            )
         return None
     from ciphermote.formats.seal import read_seal_chain
 
     with about(path):
-        return read_seal_chain(read(path), standard)
+        return read_seal_chain(read(path), standard or "2024")
 
 
 def _say_chain(chain: SealChain, parameters: ParameterSet) -> None:
@@ -155,7 +161,7 @@ def _say_chain(chain: SealChain, parameters: ParameterSet) -> None:
         note(
             f"SEAL's chain is of the 2018 table: its {chain.log2_q:.0f} bits at n = {chain.n} are more than "
             f"the 2024 guidelines allow for 128-bit security ({SECURITY_BOUNDS['2024'][chain.n]}), and leave "
-            f"this key about {chain.security_bits:.0f}. New keys have 128 bits with a set of ours."
+            f"this key about {int(chain.security_bits)} bits. New keys have 128 bits with a set of ours."
         )
 
 

@@ -406,9 +406,10 @@ def _levels(parms: _Chain, scheme: Scheme, counts: Iterable[int]) -> dict[bytes,
 def _read_level(reader: _Reader, parms: _Chain, levels: Mapping[bytes, int]) -> int:
     found = levels.get(bytes(reader.take(32)))
     if found is None:
+        others = "" if isinstance(parms, SealChain) else ", or bring in SEAL's own with `ciphermote import`"
         reader.fail(
             f"the parms_id is not one of parameter set {parms.name}; use an object made with this set, "
-            "scheme and plain modulus.",
+            f"scheme and plain modulus{others}.",
             32,
         )
     return found
