@@ -35,6 +35,8 @@ decrypt_with_errors
                 the same with an error bound for each number: Decrypted
 variance_with_errors
                 of readings, from their sum and the sum of their squares
+SealChain       primes of SEAL's own, which read_seal_chain reads; Owner.from_seal takes SEAL's key with them
+SealResult      what goes back to SEAL: Owner.export_seal
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
 Error           base class of all errors: ParameterError, ValueRangeError, FrameError, MismatchError,
                 ReplayError, KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning

@@ -38,7 +38,15 @@ if planted := os.environ.get("CIPHERMOTE_PLANTED"):  # a copy of the package wit
     sys.path.insert(0, str(Path(planted).parents[1] / "ports/host"))
 with atheris.instrument_imports(include=["ciphermote", "link"]):
     import link
-    from ciphermote.base.errors import Error, FrameError, KeyFileError, MismatchError
+    from ciphermote.base.errors import (
+        EngineError,
+        Error,
+        FrameError,
+        KeyFileError,
+        MismatchError,
+        ParameterError,
+    )
+    from ciphermote.ciphertext import Ciphertext
     from ciphermote.cli import inspection
     from ciphermote.cli import numbers_in_files as values
     from ciphermote.evaluate import seal_worker as worker
@@ -49,10 +57,11 @@ with atheris.instrument_imports(include=["ciphermote", "link"]):
     from ciphermote.formats.frame_finder import HEADER_BYTES
     from ciphermote.owner import keys
     from ciphermote.owner import provisioning as provision
-    from ciphermote.parameters import ParameterSet, by_name
+    from ciphermote.parameters import ParameterSet, by_name, generate
     from ciphermote.parameters.bounds import Known
     from ciphermote.parameters.files import parameters_to_dict
     from ciphermote.parameters.native import core_params
+    from ciphermote.parameters.seal_chain import SealChain
 
 SMALL = by_name("n1024_q26")
 SWITCHING = by_name("n2048_q26_p27")
@@ -177,17 +186,22 @@ READERS = (
 PACKERS = {1: zlib.compress, 2: zstandard.compress}
 
 
-def read_object(data: bytes) -> None:
-    """Choices: the kind of object, and its compression (3: the bytes are compressed as they are)."""
-    if len(data) < 2 + 16:
-        return
+def object_of(data: bytes) -> bytes:
+    """Return the bytes of an object. Choices: its compression (3: the bytes are compressed as they are)."""
     head, body = bytearray(data[2:18]), data[18:]
     mode = data[1] & 3
     body = PACKERS[mode](body) if mode in PACKERS else body
     head[5] = mode if mode in PACKERS else data[1] >> 2 & 3
     if data[1] & 0x40 == 0:
         head[8:] = struct.pack("<Q", 16 + len(body))
-    content = bytes(head) + body
+    return bytes(head) + body
+
+
+def read_object(data: bytes) -> None:
+    """Choices: the kind of object, and its compression."""
+    if len(data) < 2 + 16:
+        return
+    content = object_of(data)
     if data[0] % 8 == 7:
         refuses(FrameError, lambda: sb.read_parameters(content))
         return
@@ -224,6 +238,40 @@ def first_objects() -> Inputs:
         "galois": b"\x06\x00" + sb.write_galois_keys(sb.SealGaloisKeys(SWITCHING, {3: key})),
         "parameters": b"\x07\x02" + sb.write_parameters(SMALL),
     }
+
+
+SEAL_CHAIN = SealChain(1024, generate(1024, [25]).primes)
+
+
+def read_wide_object(data: bytes) -> None:
+    """Choices: parameters or a ciphertext of a chain of SEAL's, and its compression."""
+    if len(data) < 2 + 16:
+        return
+    content = object_of(data)
+    if data[0] & 1:
+        refuses((FrameError, ParameterError), lambda: sb.read_seal_chain(content, "2018"))
+        return
+    found: list[Ciphertext] = []
+    refuses(
+        (FrameError, ParameterError),
+        lambda: found.append(Ciphertext.from_seal_chain(content, SEAL_CHAIN)),
+    )
+    for given in found:
+        refuses(EngineError, lambda given=given: given.to_seal_chain(SEAL_CHAIN))
+
+
+def first_wide_objects() -> Inputs:
+    seed = (sb.SeedType.SHAKE256, bytes(range(64)))
+    ciphertexts = {
+        "seeded": sb.SealCiphertext(SMALL, 1, True, 2.0**20, ramp(SMALL, 1, 1), seed),
+        "product": sb.SealCiphertext(SMALL, 1, True, 2.0**20, ramp(SMALL, 3, 1)),
+    }
+    found = {}
+    for name, each in ciphertexts.items():
+        content = bytearray(sb.write_ciphertext(each))
+        content[16:48] = SEAL_CHAIN.parms_id()
+        found[name] = b"\x00\x01" + bytes(content)
+    return {**found, "parameters": b"\x01\x00" + sb.write_seal_chain(SEAL_CHAIN)}
 
 
 # --- files ------------------------------------------------------------------------------------------
@@ -484,6 +532,7 @@ TARGETS = {
     "py-frames": Target(read_stream, first_streams, repair_stream),
     "py-public-key": Target(read_public_key_frames, lambda: {"key": public_key_frames()}, repair_frames),
     "py-seal": Target(read_object, first_objects),
+    "py-seal-chain": Target(read_wide_object, first_wide_objects),
     "py-blob": Target(read_blob, first_blobs, repair_blob),
     "py-seeded-keys": Target(read_seeded_keys, first_seeded_keys, repair_seeded_keys),
     "py-label": Target(read_label, first_labels, repair_label),

@@ -13,6 +13,7 @@ import tenseal.sealapi as sealapi
 import zstandard
 from ciphermote import BFV, CKKS, Ciphertext, Owner, Scheme, SealChain
 from ciphermote.formats.seal import read_wide_ciphertext
+from ciphermote.parameters import batches
 from ciphermote.parameters.native import wide_chain_of
 from numpy.typing import NDArray
 from seal_owner import SealOwner
@@ -56,7 +57,8 @@ class SealUser(SealOwner):
         self.chain = chain
         self.seal = sealapi.Evaluator(self.context)
         self.owner = Owner.from_seal(self.save(self.secret_key), chain, rotations=[1])
-        self.batch = sealapi.BatchEncoder(self.context) if chain.scheme.is_bfv else None
+        has_slots = batches(chain.scheme.plain_modulus, chain.n)
+        self.batch = sealapi.BatchEncoder(self.context) if has_slots else None
 
     @cached_property
     def relinearization(self) -> Any:
@@ -86,7 +88,7 @@ class SealUser(SealOwner):
         self.seal.square_inplace(ciphertext)
         if relinearized:
             self.seal.relinearize_inplace(ciphertext, self.relinearization)
-            if self.batch is None:
+            if not self.chain.scheme.is_bfv:
                 self.seal.rescale_to_next_inplace(ciphertext)
         return self.save(ciphertext)
 
@@ -98,7 +100,7 @@ class SealUser(SealOwner):
         return self.save(ciphertext)
 
     def read(self, data: bytes) -> NDArray[Any]:
-        """What SEAL decrypts."""
+        """Decrypt with SEAL."""
         if self.batch is None:
             return self.decrypt(data)
         plaintext = sealapi.Plaintext()

@@ -27,6 +27,7 @@ from ciphermote.cli.numbers_in_files import parse_values
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.labels import detach
 from ciphermote.parameters import BFV
+from seal_chains import SealUser, chain_of
 from typer.testing import CliRunner
 
 T = 40961
@@ -91,7 +92,7 @@ def test_the_steps_of_the_help_run_as_they_stand_in_a_terminal_of_80_columns(tmp
 
 EXAMPLES = (
     *("keygen", "extend", "provision", "params", "encrypt", "adapt", "add", "infer", "decrypt", "inspect"),
-    *("advise", "rekey"),
+    *("advise", "rekey", "import", "export"),
 )
 """The commands, in an order in which each finds what its example needs."""
 SERVES = {"serve"}
@@ -107,6 +108,10 @@ def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_col
     monkeypatch.setenv("COLUMNS", "80")
     program = Path(sys.executable).with_name("ciphermote")
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    user = SealUser(chain_of("default4096"), tmp_path)
+    for name, thing in (("secret", user.secret_key), ("parms", user.parameters)):
+        (tmp_path / f"{name}.seal").write_bytes(user.save(thing))
+    (tmp_path / "encrypted.seal").write_bytes(user.encrypted(np.ones(4), 2.0**30, seeded=True))
     for command in EXAMPLES:
         if command == "rekey":
             device = Owner.load(tmp_path / "keys").device_keys()
@@ -130,7 +135,9 @@ def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_col
         if command == "adapt":
             (tmp_path / "readings").mkdir()
             (tmp_path / "readings/reading.ct").write_bytes((tmp_path / "reading.ct").read_bytes())
-    assert {*EXAMPLES, *SERVES} == {command.callback.__name__ for command in app.registered_commands}
+    assert {*EXAMPLES, *SERVES} == {
+        command.name or command.callback.__name__ for command in app.registered_commands
+    }
 
 
 # --- encrypt and add ------------------------------------------------------------------------------

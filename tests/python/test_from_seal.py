@@ -29,7 +29,7 @@ COMMANDS = re.findall(
 
 
 def shell(command: str, folder: Path) -> str:
-    """What a shell command prints, with the tests' own Python first in PATH."""
+    """Return the output of a shell command, with the tests' own Python first in PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-ec", command],

@@ -194,14 +194,22 @@ def test_unknown_names_and_ids_are_refused_with_what_there_is() -> None:
 
 
 def test_is_prime_agrees_with_trial_division() -> None:
-    for q in [*range(-2, 3000), 25326001, 3215031749, 2**31 - 1, 67043329, 67043331]:
+    for q in [*range(-2, 3000), 25326001, 3215031749, 3215031751, 2**31 - 1, 67043329, 67043331]:
         trial = q > 1 and all(q % divisor for divisor in range(2, math.isqrt(q) + 1))
         assert parameters.is_prime(q) == trial, q
 
 
 def test_is_prime_refuses_what_it_could_get_wrong() -> None:
     with pytest.raises(ValueError, match="exact only below"):
-        parameters.is_prime(3_215_031_751)
+        parameters.is_prime(2**64)
+
+
+def test_is_prime_is_right_about_numbers_that_pass_with_few_bases() -> None:
+    """The least numbers that pass with the first 4, 8 and 11 primes as bases (OEIS A014233)."""
+    for q in (3215031751, 341550071728321, 3825123056546413051):
+        assert not parameters.is_prime(q)
+    for q in (68719403009, 8796092858369, 2**61 - 1, 2**64 - 59):
+        assert parameters.is_prime(q)
 
 
 def test_the_generator_takes_the_largest_primes_and_the_special_one_first() -> None:

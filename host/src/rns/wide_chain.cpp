@@ -218,17 +218,15 @@ std::span<const std::uint64_t> WideChain::primes() const
 void WideChain::to_coefficients(std::span<std::uint64_t> residues, unsigned primes) const
 {
     body().check(residues, primes);
-    body().for_each(residues, primes, [](const WideModulus &modulus, std::span<std::uint64_t> row) {
-        modulus.backward(row);
-    });
+    body().for_each(residues, primes,
+                    [](const WideModulus &modulus, std::span<std::uint64_t> row) { modulus.backward(row); });
 }
 
 void WideChain::to_values(std::span<std::uint64_t> residues, unsigned primes) const
 {
     body().check(residues, primes);
-    body().for_each(residues, primes, [](const WideModulus &modulus, std::span<std::uint64_t> row) {
-        modulus.forward(row);
-    });
+    body().for_each(residues, primes,
+                    [](const WideModulus &modulus, std::span<std::uint64_t> row) { modulus.forward(row); });
 }
 
 std::vector<std::uint64_t> WideChain::expand(Xof xof, std::span<const std::uint8_t> seed,
@@ -244,16 +242,17 @@ std::vector<std::uint64_t> WideChain::expand(Xof xof, std::span<const std::uint8
     cmi_seal_stream_init(&stream, kind, seed.data(), 0);
     // What is drawn again comes from what follows the whole polynomial.
     cmi_seal_stream_init(&redrawn, kind, seed.data(), 8 * residues.size());
-    body().for_each(std::span(residues), primes, [&](const WideModulus &modulus, std::span<std::uint64_t> row) {
-        const std::uint64_t limit = UINT64_MAX - modulus.residue(UINT64_MAX) - 1;
-        for (std::uint64_t &residue : row) {
-            std::uint64_t x = cmi_seal_stream_next(&stream);
-            while (x >= limit) {
-                x = cmi_seal_stream_next(&redrawn);
-            }
-            residue = modulus.residue(x);
-        }
-    });
+    body().for_each(std::span(residues), primes,
+                    [&](const WideModulus &modulus, std::span<std::uint64_t> row) {
+                        const std::uint64_t limit = UINT64_MAX - modulus.residue(UINT64_MAX) - 1;
+                        for (std::uint64_t &residue : row) {
+                            std::uint64_t x = cmi_seal_stream_next(&stream);
+                            while (x >= limit) {
+                                x = cmi_seal_stream_next(&redrawn);
+                            }
+                            residue = modulus.residue(x);
+                        }
+                    });
     return residues;
 }
 

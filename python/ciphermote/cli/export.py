@@ -33,7 +33,7 @@ def export(
 
     Example:
 
-        ciphermote export keys-seal total.ct -o total.seal
+        ciphermote export keys-seal imported.ct -o result.seal
     """
     from ciphermote.evaluate.seal_door import exported_to_seal
     from ciphermote.owner.key_store import KeyStore

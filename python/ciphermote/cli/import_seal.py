@@ -59,7 +59,7 @@ def import_seal(
 
     Example:
 
-        ciphermote import keys-seal encrypted.seal --largest 100 -o reading.ct
+        ciphermote import keys-seal encrypted.seal --largest 100 -o imported.ct
     """
     from ciphermote.evaluate.evaluation_keys import EvaluationKeys
     from ciphermote.evaluate.evaluator import Evaluator

@@ -95,7 +95,8 @@ def keygen(
 
         ciphermote keygen keys-wide --largest 5000 --summed 10000
 
-        ciphermote keygen keys-seal --import-secret secret.seal --seal-parameters parms.seal --standard 2018
+        ciphermote keygen keys-seal --import-secret secret.seal \\
+            --seal-parameters parms.seal --standard 2018
     """
     from ciphermote.owner.key_store import KeyStore, refuse_occupied
     from ciphermote.owner.keys import SecretKey

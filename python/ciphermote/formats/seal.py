@@ -61,7 +61,7 @@ WideResidues = NDArray[np.uint64]
 
 
 class _Chain(Protocol):
-    """What readers and writers need of a ParameterSet or a SealChain."""
+    """The properties of a ParameterSet or a SealChain that readers and writers use."""
 
     @property
     def name(self) -> str: ...
