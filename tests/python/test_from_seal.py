@@ -62,7 +62,9 @@ def printed(walked: tuple[Path, dict[str, str]], beginning: str) -> str:
 def test_seal_decrypts_the_sum_that_the_page_computes(walked: tuple[Path, dict[str, str]]) -> None:
     assert printed(walked, "python decrypt_in_seal.py").strip() == "[42.3, -53.5]"
     assert "`[42.3, -53.5]`" in PAGE
-    assert re.search(r"0 +│ 42\.30*", printed(walked, "ciphermote decrypt keys total.ct"))
+    shown = re.findall(r"│ [01] +│ (\S+) +│ (\S+)", printed(walked, "ciphermote decrypt keys total.ct"))
+    assert [float(value) for value, _ in shown] == pytest.approx([42.3, -53.5], abs=1e-8)
+    assert all(float(error) < 1e-8 for _, error in shown)
 
 
 def test_the_2018_table_is_named_once(walked: tuple[Path, dict[str, str]]) -> None:

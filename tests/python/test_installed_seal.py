@@ -23,7 +23,8 @@ CHAINS = {
 }
 LOG2_SCALE = {"default4096": 32, "default8192": 40, "three30": 26}
 LARGEST_ERROR = {"default4096": 0.01, "default8192": 0.01, "three30": 0.5}
-"""CKKS's. Two primes of 30 bits leave little precision to a product that is rescaled with three polynomials."""
+"""CKKS's: two primes of 30 bits leave little precision to a product that is rescaled with three
+polynomials."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def application() -> Path:
 def test_ciphertexts_of_an_installed_seal_come_in_and_go_back(
     application: Path, name: str, scheme: str, count: int, tmp_path: Path
 ) -> None:
-    """Of 400, 100 are of each kind: seeded or public, fresh or squared."""
+    """Import, compute and export: of 400, 100 are of each kind, seeded or public, fresh or squared."""
     n, bits = CHAINS[name]
     numbers = [n, LOG2_SCALE[name], count, *bits]
     made = run(application, "encrypt", tmp_path, scheme, *numbers)

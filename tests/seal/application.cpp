@@ -5,9 +5,10 @@
 //   seal_application decrypt FOLDER COUNT
 //
 // The first saves parameters, the secret key and ciphertexts 0.seal .. in FOLDER; BITS are the primes' sizes.
-// Ciphertext i holds value(i, j) in slot j: seeded if i is even, under the public key otherwise; i / 2 odd: a
-// square, relinearized if i / 4 is even, at the scale given, and the others at a 256th of it; and switched to each level in turn. It prints a line for each: whether
-// it is a square, and its primes. The second prints what slots 0 .. 7 of each 0.back .. hold.
+// Ciphertext i holds value(i, j) in slot j: seeded if i is even, under the public key otherwise. If i / 2 is
+// odd, it is a square at the scale given, relinearized if i / 4 is even; the others have a 256th of that
+// scale. They are switched to each level in turn. A line is printed for each: whether it is a square, and its
+// primes. The second prints what slots 0 .. 7 of each 0.back .. hold.
 #include <cmath>
 #include <fstream>
 #include <iostream>
