@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write bench/avr/ntt14/ntt14_tables.c: the roots of the AVR transforms at primes below 2^14."""
+"""Write ports/arduino/src/ntt14_tables.c: the roots of the AVR transforms at primes below 2^14."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-OUTPUT = Path(__file__).resolve().parent.parent / "bench/avr/ntt14/ntt14_tables.c"
+OUTPUT = Path(__file__).resolve().parent.parent / "ports/arduino/src/ntt14_tables.c"
 RADIX = 1 << 16
-TRANSFORMS = ((7681, (6, 7, 8)), (12289, (6, 7, 8, 9, 10)))
+TRANSFORMS = ((7681, (6, 7, 8)), (12289, tuple(range(11))))
 """Primes, and log2 of the numbers of points: 2n divides q - 1."""
 PACKED_LOG2_N = 10
 PER_LINE = 12
@@ -49,7 +49,7 @@ def table(q: int, log2_n: int) -> str:
     """One table in C."""
     n = 1 << log2_n
     psi = smallest_root(q, 2 * n)
-    roots = [signed_montgomery(pow(psi, bit_reversed(i, log2_n), q), q) for i in table_order(log2_n)]
+    roots = [signed_montgomery(pow(psi, bit_reversed(i, log2_n), q), q) for i in table_order(log2_n)] or [0]
     n_inverse = pow(n, -1, q)
     outer = pow(psi, bit_reversed(1, log2_n), q)
     scaled = signed_montgomery(outer * n_inverse, q)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -280,6 +281,26 @@ def avr_transform_table(avr: Results) -> list[str]:
         n, q = (part[1:] for part in name.split("."))
         rows.append((n, q, f"{ours:,}", f"{theirs:,}", f"{theirs / ours:.1f}"))
     return table(("n", "q", "cycles", "Liu et al. 2015, quoted", "ratio"), rows, 2)
+
+
+NTT14_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+def ntt14_milliseconds(avr: Results, n: int, what: str) -> float:
+    return 1000 * avr[f"ntt14.table.n{n}.{what}.cycles"] / ARDUINO_HZ
+
+
+def ntt14_table(avr: Results) -> list[str]:
+    """Write the report's table with ours beside, and the sizes that it has not."""
+    rows = []
+    for n in NTT14_SIZES:
+        both = ntt14_milliseconds(avr, n, "transforms")
+        theirs = avr.params(f"ntt14.table.n{n}.transforms.cycles").get("paper_ms")
+        ratio = f"{theirs / both:.0f}" if theirs else ""
+        product = ntt14_milliseconds(avr, n, "product")
+        rows.append((str(n), f"{both:.3f}", str(theirs or ""), ratio, f"{product:.3f}"))
+    header = ("n", "both transforms, ms", "Shetty 2022, quoted, ms", "ratio", "a product, ms")
+    return table(header, rows, 1)
 
 
 def comparison_table(m4: Results) -> list[str]:
@@ -1044,6 +1065,28 @@ def plot_speed_up(evaluator: Results) -> str:
     return svg(figure)
 
 
+def plot_ntt14(avr: Results) -> str:
+    """Times of both transforms against n, each with the multiple of n log2 n through its time at n = 64."""
+    ours = {n: ntt14_milliseconds(avr, n, "transforms") for n in NTT14_SIZES}
+    rows = {n: avr.params(f"ntt14.table.n{n}.transforms.cycles") for n in NTT14_SIZES}
+    theirs = {n: float(row["paper_ms"]) for n, row in rows.items() if "paper_ms" in row}
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for times, label, colour in ((theirs, "Shetty 2022, quoted", "0.45"), (ours, "Ciphermote", BLACK)):
+        axes.plot(times.keys(), times.values(), "o", color=colour, markersize=5, label=label)
+        fit = [n for n in times if n > 1]
+        curve = [times[64] * n * math.log2(n) / (64 * 6) for n in fit]
+        axes.plot(fit, curve, color=colour, linewidth=0.8, label="n log n through its time at 64")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("n")
+    axes.set_title("Both transforms modulo 12289 on an Arduino Uno, ms", fontsize=10, loc="left")
+    axes.legend(fontsize=8, frameon=False)
+    plain(axes)
+    return svg(figure)
+
+
 def plot_memory(evaluator: Results) -> str:
     """The peak with 15 rotation keys, beside SEAL's and all of a Raspberry Pi 4's memory."""
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
@@ -1135,6 +1178,7 @@ def files() -> dict[Path, str]:
     ):
         plots = {
             "profile.svg": plot_profile(m4),
+            "ntt14.svg": plot_ntt14(avr),
             "ram_against_time.svg": plot_ram_against_time(choices),
             "evaluator_speed_up.svg": plot_speed_up(evaluator),
             "evaluator_memory.svg": plot_memory(evaluator),
@@ -1149,6 +1193,7 @@ def files() -> dict[Path, str]:
             "user": user_table(m4),
             "precision": precision_table(m4),
             "avr-transforms": avr_transform_table(avr),
+            "ntt14": ntt14_table(avr),
             "comparison": comparison_table(m4),
             "profile": profile_table(m4),
             "modules": module_table(m4),

@@ -158,5 +158,5 @@ def arithmetic_sources() -> tuple[Path, ...]:
     return (
         FIRMWARE / "kernels.c",
         *(CORE / name for name in names),
-        *sorted((HERE / "ntt14").glob("*.[cS]")),
+        *sorted((ROOT / "ports/arduino/src").glob("ntt14*.[cS]")),
     )

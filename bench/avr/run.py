@@ -56,6 +56,11 @@ from bench.rows import Row, compiler_version, write_results
 
 MEASURED = {"kind": "measured", "mcu": MCU, "hz": FREQUENCY}
 TRANSFORMS = ((12289, (64, 128, 256, 512)), (7681, (64, 128, 256)))
+TABLE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+SHETTY_MS = {1: 1, 2: 1, 4: 4, 8: 9, 16: 20, 32: 49, 64: 122}
+"""What Shetty's report of 2022 measured on an Arduino Uno, by n; docs/performance.md cites it."""
+MEGA_START = 0x400
+"""After the variables of the kernels' image on an ATmega2560."""
 ENCRYPTION_CYCLES = 30_000_000
 CONSTANT_TIME_RUNS = 100
 PUBLIC_SEED = 7
@@ -106,6 +111,32 @@ def _product_row(machine: Machine, q: int, n: int, table: int) -> Row:
     ]
     cycles = sum(machine.call(f"cm_avr_ntt14_{name}", *arguments).cycles for name, arguments in calls)
     return Row(f"product.n{n}.q{q}.cycles", cycles, "cycles", {"n": n, "q": q, **MEASURED})
+
+
+def ntt14_table_rows() -> Iterator[Row]:
+    """A report's table of 2022, and beyond: both transforms, and a product, as a sketch calls them."""
+    for mcu, transforms, products in (
+        (MCU, TABLE_SIZES[:-1], TABLE_SIZES[:-2]),
+        (MEGA.mcu, TABLE_SIZES[-1:], TABLE_SIZES[-2:]),
+    ):
+        with open_kernels("arithmetic", *arithmetic_sources(), mcu=mcu) as machine:
+            for n in transforms:
+                yield _table_row(machine, mcu, n, "transforms", ("forward", "inverse"))
+            for n in products:
+                yield _table_row(machine, mcu, n, "product", ("product",))
+
+
+def _table_row(machine: Machine, mcu: str, n: int, what: str, calls: tuple[str, ...]) -> Row:
+    table = machine.symbols[f"cm_avr_ntt14_q12289_n{n}"]
+    a = RAM_START if mcu == MCU else MEGA_START
+    b = a + 2 * n
+    machine.write(a, bytes(4 * n if what == "product" else 2 * n))
+    arguments = (a, b, table) if what == "product" else (a, table)
+    cycles = sum(machine.call(f"cm_ntt14_{name}", *arguments).cycles for name in calls)
+    params = {"n": n, "q": 12289, **MEASURED, "mcu": mcu, "included": "the check that inputs are residues"}
+    if what == "transforms" and n in SHETTY_MS:
+        params |= {"paper_ms": SHETTY_MS[n]}
+    return Row(f"ntt14.table.n{n}.{what}.cycles", cycles, "cycles", params)
 
 
 def _packed_rows(machine: Machine) -> Iterator[Row]:
@@ -320,7 +351,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         check_bytes()
-        rows = [*kernel_rows(), *uno_rows(tagged=False), *uno_rows(tagged=True), *start_rows(), *mega_rows()]
+        rows = [*kernel_rows(), *ntt14_table_rows(), *uno_rows(tagged=False), *uno_rows(tagged=True)]
+        rows += [*start_rows(), *mega_rows()]
         rows += [*constant_time_rows(tagged=False), *constant_time_rows(tagged=True)]
     except MachineError as error:
         print(error, file=sys.stderr)

@@ -15,7 +15,7 @@ import tenseal.sealapi as sealapi
 from ciphermote.formats import seal as sb
 from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters import BFV
-from images import PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
+from images import MCU, PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
 from machine import ROOT, Machine
 
 __all__ = [
@@ -61,9 +61,9 @@ def load_demo(name: str, folder: str) -> ModuleType:
     return module
 
 
-def open_arithmetic() -> Machine:
+def open_arithmetic(mcu: str = MCU) -> Machine:
     """A core with the transforms and ChaCha20."""
-    return open_kernels("arithmetic", *arithmetic_sources())
+    return open_kernels("arithmetic", *arithmetic_sources(), mcu=mcu)
 
 
 CHIPS = ("atmega328p", "attiny85")

@@ -87,6 +87,7 @@ def test_the_example_of_a_board_with_a_number_compiles_and_fits(tmp_path: Path) 
 
 def test_every_example_is_tested() -> None:
     names = {"CompactReadings", "NewDevice", "EncryptedReadings", "MegaSlots", "WatchdogNoise"}
+    names |= {"PackedTransform", "PolynomialProducts"}  # test_ntt_library.py runs them
     assert {path.name for path in PORT_EXAMPLES.iterdir()} == names
 
 
@@ -110,7 +111,8 @@ def test_the_library_folder_is_what_the_ide_expects() -> None:
 
 
 def test_keywords_name_what_there_is() -> None:
-    header = (ROOT / "ports/arduino/src/Ciphermote.h").read_text()
+    headers = ("Ciphermote.h", "CiphermoteNtt.h")
+    header = "".join((ROOT / "ports/arduino/src" / name).read_text() for name in headers)
     public = "".join(path.read_text() for path in (ROOT / "core/include/ciphermote").glob("*.h"))
     for line in (ROOT / "ports/arduino/keywords.txt").read_text().splitlines():
         word, kind = line.split("\t")

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from avr_support import RAM_START, Machine, edge_vectors, open_arithmetic, transform
 
-SIZES = [(q, n) for q, most in ((7681, 256), (12289, 512)) for n in (64, 128, 256, 512) if n <= most]
+SIZES = [
+    *((7681, n) for n in (64, 128, 256)),
+    *((12289, n) for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
+]
 RUNS = 100
 
 
@@ -19,12 +22,24 @@ def machine() -> Iterator[Machine]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def mega() -> Iterator[Machine]:
+    with open_arithmetic("atmega2560") as opened:
+        yield opened
+
+
+def first_free(machine: Machine) -> int:
+    """An address after the image's variables."""
+    return RAM_START if machine.ram_end < 0x1000 else 0x400
+
+
 def call(machine: Machine, direction: str, q: int, a: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
     """The result, and what must not depend on a: cycles, path and addresses."""
-    machine.write(RAM_START, a.astype("<u2").tobytes())
+    start = first_free(machine)
+    machine.write(start, a.astype("<u2").tobytes())
     table = machine.symbols[f"cm_avr_ntt14_q{q}_n{len(a)}"]
-    counts = machine.call(f"cm_avr_ntt14_{direction}", RAM_START, table)
-    out = np.frombuffer(machine.read(RAM_START, 2 * len(a)), dtype="<u2").astype(np.int64)
+    counts = machine.call(f"cm_avr_ntt14_{direction}", start, table)
+    out = np.frombuffer(machine.read(start, 2 * len(a)), dtype="<u2").astype(np.int64)
     return out, (counts.cycles, counts.path, counts.addresses)
 
 
@@ -43,6 +58,18 @@ def test_forward_evaluates_the_polynomial_in_seals_order(machine: Machine, q: in
 def test_inverse_undoes_forward(machine: Machine, q: int, n: int) -> None:
     for a in inputs(q, n, 4):
         np.testing.assert_array_equal(call(machine, "inverse", q, transform(a, q))[0], a)
+
+
+def test_1024_points_in_words_are_transformed_and_back_in_constant_time(mega: Machine) -> None:
+    seen = set()
+    for a in inputs(12289, 1024, 3):
+        values = transform(a, 12289)
+        forward, *times = call(mega, "forward", 12289, a)
+        np.testing.assert_array_equal(forward, values)
+        inverse, *more = call(mega, "inverse", 12289, values)
+        np.testing.assert_array_equal(inverse, a)
+        seen.add((*times, *more))
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("direction", ["forward", "inverse"])
@@ -67,12 +94,16 @@ def test_cycles_stay_within_their_bounds(machine: Machine, direction: str, n: in
     assert call(machine, direction, 12289, np.arange(n))[1][0] <= most
 
 
-@pytest.mark.parametrize(("q", "n"), [(q, n) for q, n in SIZES if n <= 256])
-def test_products_of_transforms_are_those_of_negacyclic_products(machine: Machine, q: int, n: int) -> None:
+@pytest.mark.parametrize(("q", "n"), [*((q, n) for q, n in SIZES if n <= 256), (12289, 1024)])
+def test_products_of_transforms_are_those_of_negacyclic_products(
+    request: pytest.FixtureRequest, q: int, n: int
+) -> None:
+    machine = request.getfixturevalue("machine" if n <= 256 else "mega")
     table = machine.symbols[f"cm_avr_ntt14_q{q}_n{n}"]
     seen = set()
     for a, b in zip(inputs(q, n, 3), reversed(inputs(q, n, 3)), strict=True):
-        left, right = RAM_START, RAM_START + 2 * n
+        left = first_free(machine)
+        right = left + 2 * n
         for address, values in ((left, a), (right, b)):
             machine.write(address, values.astype("<u2").tobytes())
             machine.call("cm_avr_ntt14_forward", address, table)

@@ -22,6 +22,7 @@ FILES = (
     "docs/gateway.md",
     "docs/images/evaluator_memory.svg",
     "docs/images/evaluator_speed_up.svg",
+    "docs/images/ntt14.svg",
     "docs/images/profile.svg",
     "docs/images/ram_against_time.svg",
     "ports/README.md",

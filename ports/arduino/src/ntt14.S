@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The negacyclic NTT of 64 to 512 points for primes q = 256 k + 1 below 2^14, on AVR: ntt14.h has the
+ * The negacyclic NTT of 1 to 1024 points for primes q = 256 k + 1 below 2^14, on AVR: ntt14.h has the
  * contracts.
  *
  * Values are signed words between levels. Registers hold four coefficients, and two levels are combined;
@@ -186,10 +186,19 @@
     .endif
     .endm
 
-/* Four coefficients at a stride in bytes; ldd reaches the small ones without moving Y, which ends at c3 or
-   where it was. */
+/* Y moves by the bytes in a pair of registers. */
+    .macro advance_y pair_lo, pair_hi
+    add     r28, \pair_lo
+    adc     r29, \pair_hi
+    .endm
+
+    .macro retreat_y pair_lo, pair_hi
+    sub     r28, \pair_lo
+    sbc     r29, \pair_hi
+    .endm
+
+/* Four coefficients at a stride of 2 or 8 bytes, which ldd reaches without moving Y. */
     .macro load_four stride
-    .if \stride <= 16
     ldd     c0_lo, Y+0
     ldd     c0_hi, Y+1
     ldd     c1_lo, Y+\stride
@@ -198,22 +207,9 @@
     ldd     c2_hi, Y+2*\stride+1
     ldd     c3_lo, Y+3*\stride
     ldd     c3_hi, Y+3*\stride+1
-    .else
-    ldd     c0_lo, Y+0
-    ldd     c0_hi, Y+1
-    move_y  \stride
-    ldd     c1_lo, Y+0
-    ldd     c1_hi, Y+1
-    move_y  \stride
-    ldd     c2_lo, Y+0
-    ldd     c2_hi, Y+1
-    move_y  \stride
-    ldd     c3_lo, Y+0
-    ldd     c3_hi, Y+1
-    .endif
     .endm
 
-/* The reverse; Y ends past c0. */
+/* The reverse; Y ends past c0, or past c3 for a stride of 2. */
     .macro store_four stride
     .if \stride == 2
     st      Y+, c0_lo
@@ -224,7 +220,7 @@
     st      Y+, c2_hi
     st      Y+, c3_lo
     st      Y+, c3_hi
-    .elseif \stride <= 16
+    .else
     std     Y+3*\stride+1, c3_hi
     std     Y+3*\stride, c3_lo
     std     Y+2*\stride+1, c2_hi
@@ -233,25 +229,54 @@
     std     Y+\stride, c1_lo
     st      Y+, c0_lo
     st      Y+, c0_hi
-    .else
-    std     Y+1, c3_hi
-    st      Y, c3_lo
-    move_y  -\stride
-    std     Y+1, c2_hi
-    st      Y, c2_lo
-    move_y  -\stride
-    std     Y+1, c1_hi
-    st      Y, c1_lo
-    move_y  -\stride
-    st      Y+, c0_lo
-    st      Y+, c0_hi
     .endif
     .endm
 
-/* The number of blocks of a pass is on the stack. */
-    .macro next_pass_has_four_times_the_blocks
-    lsl     blocks
-    lsl     blocks
+/* Four coefficients at the stride in a pair of registers; Y ends at c3. */
+    .macro load_four_at stride_lo, stride_hi
+    ldd     c0_lo, Y+0
+    ldd     c0_hi, Y+1
+    advance_y \stride_lo, \stride_hi
+    ldd     c1_lo, Y+0
+    ldd     c1_hi, Y+1
+    advance_y \stride_lo, \stride_hi
+    ldd     c2_lo, Y+0
+    ldd     c2_hi, Y+1
+    advance_y \stride_lo, \stride_hi
+    ldd     c3_lo, Y+0
+    ldd     c3_hi, Y+1
+    .endm
+
+/* A coefficient at Y, which then moves back by the stride. */
+    .macro store_before a_lo, a_hi, stride_lo, stride_hi
+    std     Y+1, \a_hi
+    st      Y, \a_lo
+    retreat_y \stride_lo, \stride_hi
+    .endm
+
+/* The reverse of load_four_at; Y ends past c0. */
+    .macro store_four_at stride_lo, stride_hi
+    store_before c3_lo, c3_hi, \stride_lo, \stride_hi
+    store_before c2_lo, c2_hi, \stride_lo, \stride_hi
+    store_before c1_lo, c1_hi, \stride_lo, \stride_hi
+    st      Y+, c0_lo
+    st      Y+, c0_hi
+    .endm
+
+/* How many coefficients a stride of X bytes spans, mod 256: 256 of them are 0, which counts down as 256. */
+    .macro points_of_stride
+    movw    w_lo, r26
+    lsr     w_hi
+    ror     w_lo
+    mov     points, w_lo
+    .endm
+
+/* Y = a, whose address is on the stack. */
+    .macro point_to_start
+    pop     r29
+    pop     r28
+    push    r28
+    push    r29
     .endm
 
 /* ---- forward ---- */
@@ -269,30 +294,75 @@
     forward_butterfly c2_lo, c2_hi, c3_lo, c3_hi
     .endm
 
-/* Two levels: blocks of four times count coefficients. */
-    .macro forward_pass count
-    movw    r28, r26
+/*
+ * Both transforms take two levels at a time. X is the stride in bytes between the four coefficients that
+ * they combine, so a block has 2 X of them; the address of a and, in a pass, the number of blocks are on the
+ * stack.
+ */
+    .macro forward_pass load, store, end_block
+    point_to_start
     push    blocks
 1:  load_roots
-    ldi     w_lo, \count
-    mov     points, w_lo
-2:  load_four 2*\count
+    points_of_stride
+2:  \load
     forward_four
-    store_four 2*\count
+    \store
     dec     points
     breq    3f
     rjmp    2b
-3:  move_y  6*\count
+3:  \end_block
     dec     blocks
     breq    4f
     rjmp    1b
 4:  pop     blocks
-    next_pass_has_four_times_the_blocks
+    lsl     blocks
+    lsl     blocks
+    quarter_x
+    .endm
+
+    .macro load_wide
+    load_four_at r26, r27
+    .endm
+
+    .macro store_wide
+    store_four_at r26, r27
+    .endm
+
+    .macro end_wide_block
+    .rept 3
+    advance_y r26, r27
+    .endr
+    .endm
+
+    .macro load_narrow
+    load_four 8
+    .endm
+
+    .macro store_narrow
+    store_four 8
+    .endm
+
+    .macro end_narrow_block
+    adiw    r28, 24
+    .endm
+
+    .macro quarter_x
+    .rept 2
+    lsr     r27
+    ror     r26
+    .endr
+    .endm
+
+    .macro quadruple_x
+    .rept 2
+    lsl     r26
+    rol     r27
+    .endr
     .endm
 
 /* The last two levels, with residues as output. */
     .macro forward_last_pass
-    movw    r28, r26
+    point_to_start
     clr     points
     inc     points
 1:  load_roots
@@ -310,10 +380,12 @@
 2:
     .endm
 
-/* What both transforms begin with: X = a, Z = the table past its first six bytes, and t1 = log2 n. */
+/* What both transforms begin with: a on the stack, Z = the table past its first six bytes, t1 = log2 n, and
+   X = 2. */
     .macro enter
     save_registers
-    movw    r26, r24
+    push    r24
+    push    r25
     movw    r30, r22
     clr     zero
     adiw    r30, 2
@@ -323,35 +395,37 @@
     adiw    r30, 1
     clr     blocks
     inc     blocks
+    ldi     r26, 2
+    clr     r27
     .endm
 
-/* Y = a + n, the upper half of the coefficients; points = n/2 mod 256. */
-    .macro point_to_halves
-    ldi     r22, 64
-    clr     r23
-    cpi     t1, 7
-    breq    1f
-    clr     r22
-    ldi     r23, 1
-1:  mov     points, r22
-    lsl     r22
-    rol     r23
-    movw    r28, r26
-    add     r28, r22
-    adc     r29, r23
+    .macro leave
+    pop     r25
+    pop     r24
+    return_registers
     .endm
 
     function cm_avr_ntt14_forward
     enter
     adiw    r30, 4
+    ldi     r26, 1
+    tst     t1
+    brne    1f
+    rjmp    .Lforward_done
+1:  mov     r23, t1
+2:  lsl     r26
+    rol     r27
+    dec     r23
+    brne    2b
     sbrs    t1, 0
     rjmp    .Lforward_even
-    push    t1
-    push    r26
-    push    r27
-    point_to_halves
+    points_of_stride /* the first level, of halves n bytes apart */
     load_root w_lo, w_hi
-2:  ld      c0_lo, X+
+    movw    r10, r26
+    point_to_start
+    movw    r26, r28
+    advance_y r10, r11
+3:  ld      c0_lo, X+
     ld      c0_hi, X
     ld      c2_lo, Y
     ldd     c2_hi, Y+1
@@ -362,20 +436,48 @@
     st      Y+, c2_lo
     st      Y+, c2_hi
     dec     points
-    brne    2b
+    brne    3b
     lsl     blocks
-    pop     r27
-    pop     r26
-    pop     t1
+    movw    r26, r10
+    quarter_x
+    rjmp    .Lforward_next
 .Lforward_even:
-    sbrs    t1, 3
-    rjmp    .Lforward_16
-    forward_pass 64
-.Lforward_16:
-    forward_pass 16
-    forward_pass 4
-    forward_last_pass
-    return_registers
+    lsr     r27
+    ror     r26
+.Lforward_next:
+    cpi     r26, 8
+    cpc     r27, zero
+    brsh    4f
+    rjmp    .Lforward_end
+4:  brne    5f
+    rjmp    .Lforward_narrow
+5:  forward_pass load_wide, store_wide, end_wide_block
+    rjmp    .Lforward_next
+.Lforward_narrow:
+    forward_pass load_narrow, store_narrow, end_narrow_block
+.Lforward_end:
+    sbiw    r26, 2
+    breq    6f
+    rjmp    .Lforward_two
+6:  forward_last_pass
+.Lforward_done:
+    leave
+.Lforward_two: /* n = 2, which has no other level */
+    point_to_start
+    clr     points
+    inc     points
+    ldd     c0_lo, Y+0
+    ldd     c0_hi, Y+1
+    ldd     c1_lo, Y+2
+    ldd     c1_hi, Y+3
+    mov     w_lo, quotient
+    residue_c0
+    residue_of c1_lo, c1_hi
+    st      Y+, c0_lo
+    st      Y+, c0_hi
+    st      Y+, c1_lo
+    st      Y+, c1_hi
+    leave
     end_function cm_avr_ntt14_forward
 
 /* ---- inverse ---- */
@@ -411,29 +513,56 @@
     reduce  c1_lo, c1_hi
     .endm
 
-    .macro inverse_pass count
-    movw    r28, r26
+/* X = 2: the first pass. */
+    .macro inverse_first_pass
+    point_to_start
     push    blocks
 1:  load_roots_before
-    .if \count > 1
-    ldi     w_lo, \count
-    mov     points, w_lo
-    .endif
-2:  load_four 2*\count
+    load_four 2
     inverse_four
-    store_four 2*\count
-    .if \count > 1
+    store_four 2
+    dec     blocks
+    breq    2f
+    rjmp    1b
+2:  pop     blocks
+    tst     blocks
+    brne    3f
+    ldi     r22, 64 /* a quarter of 256 */
+    mov     blocks, r22
+    rjmp    4f
+3:  lsr     blocks
+    lsr     blocks
+4:  quadruple_x
+    .endm
+
+    .macro inverse_pass load, store, end_block
+    point_to_start
+    push    blocks
+1:  load_roots_before
+    points_of_stride
+2:  \load
+    inverse_four
+    \store
     dec     points
     breq    3f
     rjmp    2b
-3:  move_y  6*\count
-    .endif
+3:  \end_block
     dec     blocks
     breq    4f
     rjmp    1b
 4:  pop     blocks
     lsr     blocks
     lsr     blocks
+    quadruple_x
+    .endm
+
+/* To the last levels when fewer than two blocks are left: one, or none if the number of levels is odd. */
+    .macro end_if_last
+    mov     r22, blocks
+    cpi     r22, 2
+    brsh    5f
+    rjmp    .Linverse_end
+5:
     .endm
 
 /* a, b = a + b, the residue of (b - a) w. */
@@ -449,80 +578,74 @@
     lift    \a_lo, \a_hi
     .endm
 
-/*
- * The last two levels of one block, whose outer root is 1/n times its own. Here -1/n takes X, which has
- * pointed to the coefficients.
- */
-    .macro inverse_last_pass count
-    movw    r28, r26
-    sbiw    r30, 10
+    function cm_avr_ntt14_inverse
+    enter
+    tst     t1
+    brne    1f
+    rjmp    .Linverse_done
+1:  ldi     r22, 1
+    clr     r23
+2:  lsl     r22
+    rol     r23
+    dec     t1
+    brne    2b
+    .rept 2 /* from there to the table's end: 2n + 2 */
+    add     r30, r22
+    adc     r31, r23
+    .endr
+    adiw    r30, 2
+    .rept 2
+    lsr     r23
+    ror     r22
+    .endr
+    mov     blocks, r22
+    tst     r23
+    brne    3f
+    end_if_last
+3:  inverse_first_pass
+    end_if_last
+    inverse_pass load_narrow, store_narrow, end_narrow_block
+.Linverse_next:
+    end_if_last
+    inverse_pass load_wide, store_wide, end_wide_block
+    rjmp    .Linverse_next
+.Linverse_end:
+    points_of_stride
+    point_to_start
+    tst     blocks
+    brne    4f
+    rjmp    .Linverse_last_level
+/* Two levels of one block, whose outer root is 1/n times its own. Z takes the stride, X takes -1/n. */
+4:  sbiw    r30, 10
     load_root r8, r9
-    load_root r26, r27
+    load_root w_lo, w_hi
     adiw    r30, 2
     load_root r10, r11
     load_root r12, r13
-    ldi     w_lo, \count
-    mov     points, w_lo
-1:  load_four 2*\count
+    movw    r30, r26
+    movw    r26, w_lo
+5:  load_four_at r30, r31
     inverse_inner_level
     inverse_butterfly_residue c0_lo, c0_hi, c2_lo, c2_hi
     inverse_butterfly_residue c1_lo, c1_hi, c3_lo, c3_hi
-    std     Y+1, c3_hi
-    st      Y, c3_lo
-    move_y  -2*\count
-    std     Y+1, c2_hi
-    st      Y, c2_lo
-    move_y  -2*\count
+    store_before c3_lo, c3_hi, r30, r31
+    store_before c2_lo, c2_hi, r30, r31
     movw    w_lo, r26
     residue_over_n c1_lo, c1_hi
-    std     Y+1, c1_hi
-    st      Y, c1_lo
-    move_y  -2*\count
+    store_before c1_lo, c1_hi, r30, r31
     movw    c1_lo, c0_lo
     residue_over_n c1_lo, c1_hi
     st      Y+, c1_lo
     st      Y+, c1_hi
     dec     points
-    breq    2f
-    rjmp    1b
-2:
-    .endm
-
-    function cm_avr_ntt14_inverse
-    enter
-    ldi     r22, 16
-1:  cpi     t1, 6
-    breq    2f
-    lsl     r22
-    dec     t1
-    rjmp    1b
-2:  mov     blocks, r22
-    clr     r23 /* from there to the table's end: 2n + 2 */
-    .rept 3
-    lsl     r22
-    rol     r23
-    .endr
-    add     r30, r22
-    adc     r31, r23
-    adiw    r30, 2
-    inverse_pass 1
-    inverse_pass 4
-    mov     r22, blocks
-    cpi     r22, 1
-    brne    3f
-    rjmp    .Linverse_last_16
-3:  inverse_pass 16
-    mov     r22, blocks
-    ldi     t1, 7
-    cpi     r22, 1
-    brsh    4f
-    rjmp    .Linverse_last_level
-4:  brne    5f
-    rjmp    .Linverse_last_64
-5:  inverse_pass 64
-    ldi     t1, 9
+    breq    .Linverse_done
+    rjmp    5b
+.Linverse_done:
+    leave
 .Linverse_last_level:
-    point_to_halves
+    movw    r12, r26
+    movw    r26, r28
+    advance_y r12, r13
     sbiw    r30, 6
     load_root r8, r9
     load_root r10, r11
@@ -543,13 +666,7 @@
     dec     points
     breq    7f
     rjmp    6b
-7:  return_registers
-.Linverse_last_16:
-    inverse_last_pass 16
-    return_registers
-.Linverse_last_64:
-    inverse_last_pass 64
-    return_registers
+7:  leave
     end_function cm_avr_ntt14_inverse
 
 /* ---- products ---- */
