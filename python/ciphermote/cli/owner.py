@@ -179,7 +179,8 @@ def attach(
     own_keys: Annotated[
         bool,
         typer.Option(
-            "--own-keys", help="Each device gets a secret key of its own: a captured one reads only itself."
+            "--own-keys",
+            help="Each device gets a secret key of its own: a captured one reads only itself. n = 2048 and up.",
         ),
     ] = False,
     values: Annotated[

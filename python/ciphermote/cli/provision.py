@@ -87,7 +87,7 @@ def provision(
         typer.Option(
             metavar="FILE",
             help="Give the device a secret key of its own, and write FILE (public) for the server, which "
-            "brings what the device sends under your key (`ciphermote rekey`).",
+            "brings what the device sends under your key (`ciphermote rekey`); n = 2048 and up.",
         ),
     ] = None,
     force: Annotated[
