@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions, flash and RAM of the fast preset on RISC-V and on Cortex-M0 and M55, in QEMU.
+"""Instructions, flash and RAM of the fast preset on RISC-V and on Cortex-M0 and M55, in QEMU;
+instructions of all presets on Cortex-A7 and AArch64 (linux_cores.py).
 
 `make bench-cores` writes bench/results/cores.json. Instructions are exact; the cycles of a named core are
 modelled from them (models.py). It fails unless encryptions and decryptions that differ only in secrets take
@@ -18,6 +19,7 @@ from typing import Any
 
 from configurations import CONFIGURATIONS, KINDS, Configuration
 from keys import ciphertexts
+from linux_cores import TARGETS, linux_rows
 from measure import COUNTED, constant_time_rows, flash_rows, one_of_many
 from models import MODELS
 from simulate import ROOT, BenchError, Run, build_firmware, build_plugin, profile, simulate
@@ -126,6 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: list[Row] = []
     try:
         plugin = build_plugin(build)
+        if not options.cores and not options.profile:
+            for row in linux_rows(build / "linux"):
+                print(f"{row.name:<48} {row.value:>12,} {row.unit}", flush=True)
+                found.append(row)
         for core in options.cores or CORES:
             if options.profile:
                 for kind in KINDS:
@@ -139,7 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     if found and not options.cores:
-        compilers = [compiler_version(name) for name in ("arm-none-eabi-gcc", "riscv64-unknown-elf-gcc")]
+        names = ("arm-none-eabi-gcc", "riscv64-unknown-elf-gcc")
+        on_linux = sorted({target.compiler for target in TARGETS.values()})
+        compilers = [compiler_version(name) for name in (*names, *on_linux)]
         write_results(options.results, "make bench-cores", "; ".join(compilers), found)
     return 0
 

@@ -20,7 +20,7 @@ SIZES = [2**i for i in range(11)]
 
 
 def output_of(image: Path, board: Board) -> str:
-    """What a sketch has printed when it says that it is done."""
+    """Read what a sketch has printed by the time it says that it is done."""
     with open_board(image, board, None) as machine:
         machine.leave_out_digests()
         for _ in range(60):

@@ -308,10 +308,15 @@
 #if !CM_SWITCH(CM_CONFIG_ASM)
 #error "CM_CONFIG_ASM must be 0 or 1."
 #endif
-/* ARMv8-M with the DSP extension runs ARMv7E-M's assembly; cores that are not of the M profile do not. */
+/*
+ * ARMv8-M with the DSP extension runs ARMv7E-M's assembly. So does ARMv7-A in Thumb state (-mthumb), compiled
+ * without position independence (-fno-pie): the assembly holds absolute addresses of its tables.
+ */
 #if CM_CONFIG_ASM && \
     (defined(__ARM_ARCH_7EM__) || \
-     (defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'))
+     (defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M') || \
+     (defined(__ARM_ARCH_7A__) && defined(__thumb2__) && defined(__ARM_FP) && !defined(__ARM_BIG_ENDIAN) && \
+      !defined(__PIC__)))
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
