@@ -153,6 +153,7 @@ bench-python: setup-test
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py
+	.venv/bin/python bench/evaluator/peers_memory.py
 
 ## its instructions on 32-bit ARM beside those of a SEAL built for armhf, which CMAKE_PREFIX_PATH names
 bench-evaluator-armhf: setup-test
