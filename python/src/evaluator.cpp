@@ -324,7 +324,7 @@ WordArray word_array(std::vector<uint64_t> &&words, size_t polynomials, size_t p
 }
 
 /* Words of whole polynomials of the chain's degree, and how many primes they have. */
-std::pair<std::vector<uint64_t>, unsigned> polynomials_of(const WideChain &chain, const Words &words)
+std::pair<std::vector<uint64_t>, unsigned> wide_copy_of(const WideChain &chain, const Words &words)
 {
     if (words.shape(2) != chain.n()) {
         throw Error("The residues have another shape: give uint64 [polynomials, primes, n].");
@@ -336,7 +336,7 @@ using Transform = void (WideChain::*)(std::span<uint64_t>, unsigned) const;
 
 template <Transform transform> WordArray transformed(const WideChain &chain, const Words &words)
 {
-    auto [residues, primes] = polynomials_of(chain, words);
+    auto [residues, primes] = wide_copy_of(chain, words);
     {
         const nb::gil_scoped_release release;
         (chain.*transform)(residues, primes);
@@ -346,7 +346,7 @@ template <Transform transform> WordArray transformed(const WideChain &chain, con
 
 WordArray switched(const WideChain &chain, const Words &words, const WideChain &to, unsigned to_primes)
 {
-    const auto [residues, primes] = polynomials_of(chain, words);
+    const auto [residues, primes] = wide_copy_of(chain, words);
     std::vector<uint64_t> found;
     {
         const nb::gil_scoped_release release;

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ciphermote import _evaluator as native
 from ciphermote.base.arguments import Bytes, stream
-from ciphermote.base.errors import EngineError, Error, about
+from ciphermote.base.errors import EngineError, Error, ValueRangeError, about
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.keyed_engine import check_addable
@@ -57,6 +57,7 @@ class Summands:
                 self._first, self._form, self._limit = found, form, found.bound
             elif form != self._form:
                 check_addable(found, first)
+            self._check_bound(found)
         except Error:
             with about(self._names[place] if self._names else summand_name(place)):
                 raise
@@ -67,6 +68,15 @@ class Summands:
             of = found.parameters, found.primes, found.scale, found.scheme
             check_room(what, known.largest, *of)
         return found
+
+    def _check_bound(self, found: Ciphertext) -> None:
+        """Raises ValueRangeError for a bound below what the ciphertext's label declares, which would make the
+        result's error too small."""
+        if self._bound is not None and found.largest is not None and self._bound < found.largest:
+            raise ValueRangeError(
+                f"The bound (--bound) is {self._bound:g}, and the ciphertext declares values of up to "
+                f"{found.largest:g}: leave it out, for a bound is for ciphertexts that declare none."
+            )
 
     def result(self, content: native.Ciphertext) -> Ciphertext:
         """Return the sum, whose content the back-end computed. Raises ValueRangeError if noise leaves no
