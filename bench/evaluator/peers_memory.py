@@ -107,7 +107,7 @@ def reset_peak() -> None:
 
 
 def measure(name: str) -> dict[str, int]:
-    """In this process: how far resident memory grows, in bytes."""
+    """Measure how far this process's resident memory grows, in bytes."""
     set_up = LIBRARIES[name]()
     reset_peak()
     before = resident("VmRSS")
@@ -139,7 +139,7 @@ def build_ours() -> None:
 
 
 def measured() -> dict[str, dict[str, int]]:
-    """By library, each in a process of its own; one that is not installed is left out, with a word."""
+    """Measure each library in a process of its own, and leave out with a word what is not installed."""
     found = {}
     for name in LIBRARIES:
         done = subprocess.run(

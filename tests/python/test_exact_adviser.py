@@ -99,7 +99,7 @@ def test_the_largest_sum_that_one_prime_is_advised_for_is_exact(key: Any) -> Non
     for _ in range(3):  # well past it, the noise shows
         total = compute(Sum(), [total, total], advice.parameters, bound=1)
     with pytest.raises(MismatchError, match="noise"):
-        owner.decrypt(total, places="slots")
+        owner.decrypt(total, places="slots", signed=True)
 
 
 @both_keys

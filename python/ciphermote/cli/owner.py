@@ -180,7 +180,8 @@ def attach(
         bool,
         typer.Option(
             "--own-keys",
-            help="Each device gets a secret key of its own: a captured one reads only itself. n = 2048 and up.",
+            help="Each device gets a secret key of its own, so that a captured one reads only itself "
+            "(n = 2048 and up).",
         ),
     ] = False,
     values: Annotated[

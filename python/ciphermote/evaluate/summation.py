@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ciphermote import _evaluator as native
 from ciphermote.base.arguments import Bytes, stream
-from ciphermote.base.errors import EngineError, Error, ValueRangeError, about
+from ciphermote.base.errors import EngineError, Error, about
 from ciphermote.base.words import count_of, scale_name
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.keyed_engine import check_addable
@@ -33,6 +33,7 @@ class Summands:
 
     read: turns each into a Ciphertext. names: the ciphertexts' names in errors, such as their files'. bound:
     the largest |value| of any of them, for which the caller vouches; None for the bound that each declares.
+    With one below that, the sum is computed, but nothing is known of its values, so no error is shown.
     distinct: the caller vouches that no encryption is in two of them (KnownSum).
     """
 
@@ -44,6 +45,8 @@ class Summands:
         self._first: Ciphertext | None = None
         self._form: object = None
         self._limit = 0.0
+        self._is_doubtful = False
+        """Whether the caller's bound is below what a ciphertext declares."""
 
     def next(self, data: Bytes | Ciphertext) -> Ciphertext:
         """Read and check the next ciphertext. Raises the errors of read, MismatchError, EngineError, or
@@ -57,10 +60,11 @@ class Summands:
                 self._first, self._form, self._limit = found, form, found.bound
             elif form != self._form:
                 check_addable(found, first)
-            self._check_bound(found)
         except Error:
             with about(self._names[place] if self._names else summand_name(place)):
                 raise
+        if self._bound is not None and found.largest is not None and self._bound < found.largest:
+            self._is_doubtful = True
         known = self._known
         known.add(found.known if self._bound is None else found.known.bounded(self._bound))
         if known.largest is not None and known.largest > self._limit:
@@ -69,21 +73,14 @@ class Summands:
             check_room(what, known.largest, *of)
         return found
 
-    def _check_bound(self, found: Ciphertext) -> None:
-        """Raises ValueRangeError for a bound below what the ciphertext's label declares, which would make the
-        result's error too small."""
-        if self._bound is not None and found.largest is not None and self._bound < found.largest:
-            raise ValueRangeError(
-                f"The bound (--bound) is {self._bound:g}, and the ciphertext declares values of up to "
-                f"{found.largest:g}: leave it out, for a bound is for ciphertexts that declare none."
-            )
-
     def result(self, content: native.Ciphertext) -> Ciphertext:
         """Return the sum, whose content the back-end computed. Raises ValueRangeError if noise leaves no
         digit of it."""
         first, known = self._first, self._known.known
         if first is None:
             raise EngineError(NONE_GIVEN)
+        if self._is_doubtful:
+            return Ciphertext(first.parameters, first.scheme, first.key_id, content)
         check_digits(f"The sum of {count_of(self._known.count, 'ciphertext')}", known, first.parameters)
         return Ciphertext(first.parameters, first.scheme, first.key_id, content, known)
 
