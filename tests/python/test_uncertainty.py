@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,14 @@ def test_a_multiple_of_a_prime_is_said_to_need_rescaling(
     assert found.errors is not None and abs(found.values[0] - 1.0) < 2 * found.errors[0]
     with pytest.raises(ciphermote.EngineError, match="in the clear"):
         (x - x).to_seal()
+
+
+def test_published_shares_beyond_the_stated_errors_are_within_their_limits() -> None:
+    """make bench-errors measures them, with 500 fresh keys of each kind."""
+    results = json.loads((Path(__file__).parents[2] / "bench/results/errors.json").read_text())
+    rows = {row["name"]: row for row in results["rows"]}
+    kinds = ("sum", "mean", "variance", "weighted_sum", "linear1", "linear2", "linear3", "linear10")
+    for kind in (*kinds, "square", "polynomial"):
+        assert rows[f"errors.{kind}.beyond"]["value"] <= 0.001
+        assert 0.02 <= rows[f"errors.{kind}.beyond_half"]["value"] <= 0.08
+        assert rows[f"errors.{kind}.beyond"]["params"]["keys"] >= 500
