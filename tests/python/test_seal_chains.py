@@ -34,7 +34,7 @@ from ciphermote import (
 )
 from ciphermote import _evaluator as native
 from ciphermote.formats import seal as sb
-from ciphermote.parameters import by_name, generate
+from ciphermote.parameters import by_name, generate, is_prime
 from ciphermote.parameters.native import wide_chain_of
 from ciphermote.parameters.noise import rounding_noise
 from ciphermote.parameters.seal_chain import nearest_level
@@ -122,9 +122,11 @@ def test_transforms_are_seals(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("xof", [sb.SeedType.BLAKE2XB, sb.SeedType.SHAKE256])
 def test_a_seed_expands_as_in_seal_redraws_included(xof: sb.SeedType, folder: Path) -> None:
-    """SEAL draws every 16th residue of a 60-bit prime again."""
-    primes = sealapi.CoeffModulus.Create(8192, [43, 60, 60])
-    user = user_of(SealChain(8192, tuple(q.value() for q in primes)), folder)
+    """SEAL draws nearly every 17th residue again at a prime that is a little above 2^64 / 17."""
+    first, last = (q.value() for q in sealapi.CoeffModulus.Create(8192, [43, 60]))
+    step = 2 * 8192
+    redrawn = next(q for q in range((2**64 // 17 // step + 1) * step + 1, 2**60, step) if is_prime(q))
+    user = user_of(SealChain(8192, (redrawn, first, last)), folder)
     data = uncompressed(user.encrypted(np.ones(4), 2.0**30, seeded=True))
     data[-sb.SEED_BYTES - 1] = xof
     seeded = sb.read_wide_ciphertext(data, user.chain)
@@ -332,7 +334,7 @@ def test_a_set_of_your_own_keeps_the_scale(folder: Path) -> None:
     evaluator = Evaluator(owner.evaluation_keys)
     found = owner.decrypt_with_errors(evaluator.rescale(evaluator.square(given)))
     assert found.errors is not None and found.errors.max() < 1e-3
-    assert np.mean(np.abs(found.values - values**2) > found.errors) <= 0.002
+    assert np.mean(np.abs(found.values - values**2) > found.errors) <= 0.006
 
 
 # --- keys ---------------------------------------------------------------------------------------------------
