@@ -57,7 +57,7 @@ bool is_prime(const WideModulus &modulus)
 {
     const std::uint64_t q = modulus.q();
     const auto twos = static_cast<unsigned>(std::countr_zero(q - 1));
-    for (const std::uint64_t base : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}) {
+    for (const std::uint64_t base : {2u, 3u, 5u, 7u, 11u, 13u, 17u, 19u, 23u, 29u, 31u, 37u}) {
         std::uint64_t x = modulus.power(base, (q - 1) >> twos);
         bool passes = x == 1 || x == q - 1;
         for (unsigned i = 1; i < twos && !passes; i++) {

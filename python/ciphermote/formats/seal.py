@@ -406,7 +406,12 @@ def _levels(parms: _Chain, scheme: Scheme, counts: Iterable[int]) -> dict[bytes,
 def _read_level(reader: _Reader, parms: _Chain, levels: Mapping[bytes, int]) -> int:
     found = levels.get(bytes(reader.take(32)))
     if found is None:
-        others = "" if isinstance(parms, SealChain) else ", or bring in SEAL's own with `ciphermote import`"
+        others = ""
+        if not isinstance(parms, SealChain):
+            others = (
+                ", or bring in what is of SEAL's own primes with `ciphermote import` (its secret key with "
+                "`keygen --seal-parameters`)"
+            )
         reader.fail(
             f"the parms_id is not one of parameter set {parms.name}; use an object made with this set, "
             f"scheme and plain modulus{others}.",

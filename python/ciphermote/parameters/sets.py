@@ -310,7 +310,7 @@ def _check_prime(n: int, q: int, position: int) -> None:
     if q.bit_length() > MAX_PRIME_BITS:
         raise ParameterError(
             f"{where} has {q.bit_length()} bits and the library accepts primes of at most {MAX_PRIME_BITS}: "
-            "use more, smaller primes."
+            "use more, smaller primes, or bring in SEAL's ciphertexts with `ciphermote import`."
         )
     if not is_prime(q):
         raise ParameterError(f"{where} is not prime: let the generator choose primes by their bits.")
