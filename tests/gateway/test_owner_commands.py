@@ -87,7 +87,11 @@ def mode(path: Path) -> int:
 
 def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
     fleet = ("--fleet", "rooms")
-    run("attach", keys, *place(server), *fleet)
+    said = " ".join(run("attach", keys, *place(server), *fleet).split())
+    assert "sums of up to" in said
+    for key in ("public", "secret"):
+        assert f"Under the {key} key one reading is right within" in said
+    assert said.count("and a mean of 1,000 within") == 2
     folder = keys.with_name("keys.fleets") / "rooms"
     assert mode(folder) == 0o700 and mode(folder / "attachment.json") == 0o600
     for number in (7, 8, 9):

@@ -17,7 +17,7 @@ import click
 import numpy as np
 import pytest
 import typer
-from ciphermote import __version__, cli
+from ciphermote import Owner, __version__, cli, encrypt
 from ciphermote.cli import app
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.evaluate.seal import SealEngine
@@ -184,6 +184,20 @@ def test_the_version_is_printed(run: Run) -> None:
 def test_the_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "ciphermote", "--version"]
     assert subprocess.run(command, capture_output=True, text=True).stdout == f"ciphermote {__version__}\n"
+
+
+def test_new_keys_say_their_room_and_the_errors_of_a_reading_and_of_a_mean(run: Run, tmp_path: Path) -> None:
+    options = ("--params", "n4096_q26x3_p27", "--largest", 80, "--summed", 50)
+    said = " ".join(run("keygen", tmp_path / "keys", *options).split())
+    found = re.search(r"sums of up to ([\d,]+) of them have room", said)
+    assert found and int(found[1].replace(",", "")) >= 50
+    owner = Owner.load(tmp_path / "keys")
+    for key, name in ((owner.public_key, "public"), (owner.secret_key, "secret")):
+        pattern = rf"the {name} key one reading is right within (\S+), and a mean of 50 within (\S+)\."
+        reading, mean = (float(number) for number in re.findall(pattern, said)[0])
+        values = np.linspace(-80, 80, 2048)
+        off = owner.decrypt(encrypt(values, key)) - values
+        assert mean < reading and reading / 8 < np.abs(off).max() < 2 * reading
 
 
 def test_output_that_would_get_lost_is_refused() -> None:
