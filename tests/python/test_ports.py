@@ -152,8 +152,14 @@ def write_headers(
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make as a user does, whatever flags this test's own make was given."""
+    flags = ("MAKEFLAGS", "MFLAGS")
     return subprocess.run(
-        ["make", "-s", "-C", str(ROOT / "ports"), *arguments], capture_output=True, text=True, check=False
+        ["make", "-s", "-C", str(ROOT / "ports"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={name: value for name, value in os.environ.items() if name not in flags},
     )
 
 
