@@ -384,7 +384,7 @@ class Impostor:
         self.port: int = self._socket.getsockname()[1]
         self.context: ssl.SSLContext | None = None
         self.answers: list[bytes] = []
-        self.taken: list[bytes] = []
+        self.taken: list[bytearray] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -394,21 +394,22 @@ class Impostor:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            self.taken.append(b"")
+            taken = bytearray()
+            self.taken.append(taken)
             try:
                 assert self.context is not None
                 connection.settimeout(10)
                 with self.context.wrap_socket(connection, server_side=True) as client:
-                    self._talk(client)
+                    self._talk(client, taken)
             except OSError:
                 pass
 
-    def _talk(self, client: ssl.SSLSocket) -> None:
-        self.taken[-1] += client.recv(16384)
+    def _talk(self, client: ssl.SSLSocket, taken: bytearray) -> None:
+        taken += client.recv(16384)
         for answer in self.answers:
             client.sendall(answer)
         while piece := client.recv(16384):
-            self.taken[-1] += piece
+            taken += piece
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -454,9 +455,9 @@ def trapped(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 def trap(trapped: Trap) -> Trap:
     """Restart the device, and forget what was taken and answered."""
+    trapped.device.restart()  # first: until then it goes on trying
     trapped.impostor.taken.clear()
     trapped.impostor.answers.clear()
-    trapped.device.restart()
     return trapped
 
 

@@ -19,10 +19,9 @@ from ciphermote.owner.decryption import decrypt
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.owner.provisioning import Identity, Provision
 from ciphermote.parameters import by_name
-from ciphermote.parameters.bounds import Readings
 from link import DeviceLink, LinkError, crc32c
 from local_devices import ProcessDevice, QemuDevice
-from test_ports import make, write_headers
+from test_ports import MOST_ERROR, make, write_headers
 
 from golden.compact import tag
 
@@ -90,9 +89,7 @@ class House:
         return decrypt(adapter.adapt(plain, PARMS, self.store.key_id), self.store.secret())
 
     def holds(self, data: bytes, readings: np.ndarray) -> bool:
-        """Within six standard deviations under the public key, at the scale of the page's programs."""
-        most = 1.5 * Readings().error(PARMS, "asymmetric", 22)
-        return bool(np.abs(self.values(data)[: len(readings)] - readings).max() < most)
+        return bool(np.abs(self.values(data)[: len(readings)] - readings).max() < MOST_ERROR)
 
 
 @pytest.fixture(scope="module")
