@@ -39,7 +39,8 @@ SealChain       primes of SEAL's own, which read_seal_chain reads; Owner.from_se
 SealResult      what goes back to SEAL: Owner.export_seal
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
 Error           base class of all errors: ParameterError, ValueRangeError, FrameError, MismatchError,
-                ReplayError, KeyFileError, EngineError, GatewayError; a warning: PrecisionWarning
+                ReplayError, KeyFileError, EngineError, GatewayError; warnings: PrecisionWarning,
+                AssumptionWarning
 
 The rest is in modules that are imported by themselves, such as ``ciphermote.parameters.adviser``. Importing
 the package loads nothing: each name above, and ``ciphermote.parameters``, is loaded when it is first used.
@@ -55,6 +56,7 @@ __version__: str
 if TYPE_CHECKING:
     from ciphermote import parameters as parameters
     from ciphermote.base.errors import (
+        AssumptionWarning,
         EngineError,
         Error,
         FrameError,
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BFV",
     "CKKS",
+    "AssumptionWarning",
     "Ciphertext",
     "Constant",
     "Decrypted",

@@ -421,7 +421,7 @@ class Ciphertext:
             **({} if self.scheme.is_bfv else {"scale": scale_name(self.scale)}),
             "primes": f"{self.primes} of {len(self.parameters.data_primes)}",
             "key": "not known" if self._key_id is None else f"{self._key_id:016x}",
-            "largest |value|": "not known" if self.largest is None else f"{self.largest:,.6g}",
+            "bound": self.known.bound_text,
             **({} if self.model_id is None else {"scores of model": f"{self.model_id:016x}"}),
         }
         cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())

@@ -139,6 +139,7 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
         assert len(found) == 2, kind
         for row, value in zip(found, values, strict=True):
             assert abs(row["value"] - value) < 2 * row["error"] < 1, (row, value)
+            assert bool(row["assumes"]) == (kind in ("weighted-sum", "linear")), "a smaller bound"
     assert [row["column"] for row in rows if row["kind"] == "linear"] == ["rest", "walk"]
     with (tmp_path / "all.csv").open() as file:
         assert [float(row["value"]) for row in csv.DictReader(file)] == [row["value"] for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -27,7 +28,7 @@ from ciphermote import (
     compute,
     encrypt,
 )
-from ciphermote.base.errors import Error, FrameError, ParameterError, ValueRangeError
+from ciphermote.base.errors import AssumptionWarning, Error, FrameError, ParameterError, ValueRangeError
 from ciphermote.evaluate.engine_names import EngineName
 from ciphermote.formats.declaration import Declaration, split
 from ciphermote.formats.frames import adapt, read_set
@@ -243,8 +244,10 @@ def test_engines_carry_the_bound(engine: EngineName) -> None:
     ):
         result = compute(operation, REAL, keys, engine=engine)  # type: ignore[arg-type]
         assert known(result.to_seal()).largest == pytest.approx(largest)
-    assert known(compute(Sum(), [REAL, REAL], bound=3, engine=engine).to_seal()).largest is None
-    assert known(compute(Sum(), [REAL, REAL], bound=5, engine=engine).to_seal()).largest == 10
+    for operation in (Sum(), WeightedSum([1, 1])):
+        for bound in (3, 5):
+            found = known(compute(operation, [REAL, REAL], bound=bound, engine=engine).to_seal())
+            assert (found.largest, found.assumed) == (2 * bound, bound < 4)
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
@@ -288,12 +291,55 @@ def test_sums_and_means_that_may_wrap_are_refused(value: float) -> None:
             act()
 
 
-def test_a_bound_below_what_is_declared_vouches_for_nothing() -> None:
-    frames = [reading(10.0, 80) for _ in range(4)]
-    for operation, most in ((Sum(), 40), (Mean(), 10)):
-        vouched = compute(operation, frames, bound=10)
-        assert np.abs(narrow().decrypt(vouched) - most).max() < 0.3
-        assert vouched.largest is None and known(vouched.to_seal()).largest is None
+def assumed(result: Ciphertext) -> bool:
+    """Whether the owner is told that the numbers rest on a caller's bound, by each way of decrypting."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        how: dict[str, Any] = {"places": "slots", "signed": True} if result.scheme.is_bfv else {}
+        data = result.to_seal()
+        found = owner().decrypt_with_errors(
+            Ciphertext.from_seal(data, result.parameters, result.scheme), **how
+        )
+        owner().decrypt(result, **how)
+    told = bool(found.assumes)
+    assert [each.category for each in caught] == [AssumptionWarning] * (2 * told)
+    assert all(f"right only if {found.assumes}" in str(each.message) for each in caught)
+    assert ("on a caller's word" in result._repr_html_()) == told
+    return told
+
+
+@pytest.mark.parametrize("scheme", [CKKS, BFV(T)], ids=str)
+def test_what_rests_on_a_callers_bound_says_so(scheme: Scheme) -> None:
+    """With a bound below what readings declare, errors hold only if it is right. Whatever is computed of such
+    a result rests on it too."""
+    frames = [encrypt([10, 3], owner().secret_key, scheme=scheme, largest=80) for _ in range(4)]
+    keys = owner().evaluation_keys
+    for operation in [Sum(), WeightedSum([1, 1])] + ([] if scheme.is_bfv else [Mean()]):
+        assert assumed(compute(operation, frames[:2], bound=10))
+        assert not assumed(compute(operation, frames[:2])) and not assumed(
+            compute(operation, frames[:2], bound=80)
+        )
+    model = LinearModel([[1.0, -2.0], [1.0, 3.0]], [1.0, -1.0])
+    for bound in (10, 80):
+        assert assumed(compute(model, frames[:1], keys, bound=bound)) == (bound < 80)
+    result = compute(Sum(), frames[:2], bound=10)
+    evaluate = Evaluator(keys, scheme)
+    for more in (
+        result + 1,
+        -result,
+        result * 2,
+        result + evaluate.load(frames[0]),
+        evaluate.load(frames[0]) + result,
+        evaluate.sum([evaluate.load(frames[0]), result]),
+        evaluate.inner_sum(result, 2),
+        evaluate.square(result),
+        evaluate.multiply(result, evaluate.load(frames[0])),
+    ):
+        assert assumed(more)
+    if not scheme.is_bfv:
+        assert assumed(evaluate.matmul(Matrix(SET, [[1.0]]), result))
+        assert assumed(evaluate.polynomial(result, [1, 2]))
+    assert not assumed(result.without_bound()), "nothing is stated then"
 
 
 def test_products_that_may_wrap_are_refused() -> None:

@@ -57,7 +57,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
             assert result.stdout == ""
             assert re.fullmatch(r"error: [^\n]+[.)]\n", result.stderr), result.stderr
             return result.stderr
-        return result.output
+        return result.stdout if "--json" in arguments else result.output
 
     return call
 

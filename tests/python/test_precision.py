@@ -81,7 +81,7 @@ def test_the_command_notes_it_once(tmp_path: Path) -> None:
     command = ["encrypt", str(keys), str(text), "-o", str(tmp_path / "frames.bin")]
     result = CliRunner().invoke(app, [*command, "--rows"])
     assert result.exit_code == 0 and result.stderr.count("note:") == 1
-    assert "fewer than 2 digits" in result.stderr and "2 readings are like this" in result.stderr
+    assert "fewer than 2 digits" in result.stderr and "(the same for 1 more)" in result.stderr
     result = CliRunner().invoke(app, [*command, "--rows", "--largest", "90", "--key", "symmetric"])
     assert result.exit_code == 0 and result.stderr.count("note:") == 1
     text.write_text("90 80\n")

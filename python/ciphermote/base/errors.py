@@ -24,6 +24,11 @@ class PrecisionWarning(UserWarning):
     """Warns that noise leaves few correct digits in the numbers being encrypted."""
 
 
+class AssumptionWarning(UserWarning):
+    """Warns that decrypted numbers are right only if a caller was, who gave a computation a smaller bound on
+    readings than they declare."""
+
+
 class ParameterError(Error):
     """A parameter set, scale or computation that is invalid, insecure or impossible."""
 

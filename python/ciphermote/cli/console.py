@@ -41,7 +41,7 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     if caught:
-        more = f" ({len(caught)} readings are like this)" if len(caught) > 1 else ""
+        more = f" (the same for {len(caught) - 1} more)" if len(caught) > 1 else ""
         note(f"{caught[0].message}{more}")
 
 

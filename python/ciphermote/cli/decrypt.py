@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ciphermote.base.errors import ParameterError, about
 from ciphermote.base.words import scale_name
-from ciphermote.cli.console import add_row, note, say
+from ciphermote.cli.console import add_row, note, say, warnings_as_notes
 from ciphermote.cli.files import read_ciphertext
 from ciphermote.cli.options import (
     BareOption,
@@ -82,7 +82,7 @@ def decrypt(
     secret = KeyStore.open(keys).secret()
     data = read_ciphertext(ciphertext)
     loaded = None if model is None else LinearModel.load(model)
-    with about(ciphertext):
+    with about(ciphertext), warnings_as_notes():
         given = Ciphertext.from_bytes(data, secret.parameters, stated_scheme(plain_modulus))
         origin = _origin(given, secret)
         found = decrypt_with_errors(
@@ -102,7 +102,7 @@ def decrypt(
     errors = [None] * len(shown) if found.errors is None else found.errors[: count or None].tolist()
     if as_json:
         values = [[z.real, z.imag] for z in shown] if complex_slots else shown
-        typer.echo(json.dumps(origin | {"values": values, "errors": errors}))
+        typer.echo(json.dumps(origin | {"values": values, "errors": errors, "assumes": found.assumes}))
         return
     numbers = ("real", "imaginary") if complex_slots else ("value",)
     table = Table("coefficient" if places is IntegerPlaces.COEFFICIENTS else "slot", *numbers, "±")
@@ -158,7 +158,8 @@ def _print_scores(model: LinearModel, found: Decrypted, origin: dict[str, object
     if as_json:
         named = {"scores": scores, "errors": errors}
         of_classes = {name: dict(zip(labels, numbers, strict=True)) for name, numbers in named.items()}
-        typer.echo(json.dumps(origin | {"label": labels[best]} | of_classes))
+        whole = origin | {"label": labels[best]} | of_classes | {"assumes": found.assumes}
+        typer.echo(json.dumps(whole))
         return
     table = Table("class", "score", "±", "")
     for i, (label, score, error) in enumerate(zip(labels, scores, errors, strict=True)):

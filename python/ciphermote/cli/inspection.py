@@ -331,7 +331,6 @@ def _seal_secret_key(data: bytes, parameters: ParameterSet) -> Rows:
 
 def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
     found = sb.read_ciphertext(data, parameters, sizes=(2, 3), scheme=_scheme(data))
-    largest = found.known.largest
     return [
         ("what", "a ciphertext in SEAL's bytes" + (", seeded" if found.seed else "")),
         _key_row(found.key_id),
@@ -339,7 +338,7 @@ def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
         ("primes", f"{found.primes} of {len(parameters.data_primes)} data primes"),
         ("scheme", str(found.scheme)),
         *([] if found.scheme.is_bfv else [("scale", f"{found.scale:.10g}")]),
-        ("bound", "not known" if largest is None else f"no |value| is beyond {largest:,.15g}"),
+        ("bound", found.known.bound_text),
         *([] if found.model_id is None else [("scores of model", f"{found.model_id:016x}")]),
     ]
 

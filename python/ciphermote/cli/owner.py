@@ -23,7 +23,7 @@ from rich.table import Table
 from ciphermote.base import json_text, number_text
 from ciphermote.base.errors import GatewayError, KeyFileError, ParameterError
 from ciphermote.base.words import count_of, how_to_install
-from ciphermote.cli.console import add_row, note, plain, print_items, progress_bar, say
+from ciphermote.cli.console import add_row, note, plain, print_items, progress_bar, say, warnings_as_notes
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, JsonOption, SignedOption, numbers, places_of
 from ciphermote.parameters.schemes import scheme_of_modulus
@@ -896,21 +896,22 @@ def decrypt(
     names = attached(keys)
     readings: list[Reading] = []
     empty: list[int] = []
-    for path in find(results):
-        found = read_result(path)
-        reading = decrypt_result(
-            found,
-            secret,
-            count=count,
-            places=places_of(places),
-            signed=signed,
-            model=given,
-            attachment=Attachment.load(keys, found.fleet) if found.fleet in names else None,
-        )
-        if reading is None:
-            empty.append(found.job.id)
-        else:
-            readings.append(reading)
+    with warnings_as_notes():
+        for path in find(results):
+            found = read_result(path)
+            reading = decrypt_result(
+                found,
+                secret,
+                count=count,
+                places=places_of(places),
+                signed=signed,
+                model=given,
+                attachment=Attachment.load(keys, found.fleet) if found.fleet in names else None,
+            )
+            if reading is None:
+                empty.append(found.job.id)
+            else:
+                readings.append(reading)
     if empty:
         listed = ", ".join(map(str, empty))
         note(f"jobs {listed} hold no window." if len(empty) > 1 else f"job {listed} holds no window.")

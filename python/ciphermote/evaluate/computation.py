@@ -67,7 +67,8 @@ def compute(
     from an iterator and stores none, so their number is not limited. keys: LinearModel needs Galois keys for
     its rotations (Owner.generate's model), a Program what its steps name. Sums need none: the parameter set
     suffices, and is known if it is built in. bound: the largest |value| in any ciphertext, for which you
-    vouch: results are wrong if a value exceeds it. None for the bound that each ciphertext declares
+    vouch: results are wrong if a value exceeds it, and say so if it is below what the ciphertexts declare
+    (AssumptionWarning). None for the bound that each ciphertext declares
     (encrypt's largest); it is required if weights meet a ciphertext that declares none, such as one that SEAL
     saved. A generous bound costs little precision. bare: as in decrypt. engine: "native", or "seal" for
     Microsoft SEAL, which needs the package tenseal.

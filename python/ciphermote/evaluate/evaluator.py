@@ -114,7 +114,7 @@ class Matrix:
         known = given.known
         largest = None if known.largest is None else known.largest * self.largest_row
         if known.error is None or known.largest is None:
-            return Known(largest)
+            return Known(largest, assumed=known.assumed)
         scale = given.scale * self._scale
         after = Uncertainty.switching(self.parameters, given.primes, scale)
         (variance,), (spread,) = after.variance, after.spread

@@ -32,8 +32,8 @@ class Summands:
     their sum.
 
     read: turns each into a Ciphertext. names: the ciphertexts' names in errors, such as their files'. bound:
-    the largest |value| of any of them, for which the caller vouches; None for the bound that each declares.
-    With one below that, the sum is computed, but nothing is known of its values, so no error is shown.
+    the largest |value| of any of them, for which the caller vouches (Known.assumed); None for the bound that
+    each declares.
     distinct: the caller vouches that no encryption is in two of them (KnownSum).
     """
 
@@ -45,8 +45,6 @@ class Summands:
         self._first: Ciphertext | None = None
         self._form: object = None
         self._limit = 0.0
-        self._is_doubtful = False
-        """Whether the caller's bound is below what a ciphertext declares."""
 
     def next(self, data: Bytes | Ciphertext) -> Ciphertext:
         """Read and check the next ciphertext. Raises the errors of read, MismatchError, EngineError, or
@@ -63,10 +61,8 @@ class Summands:
         except Error:
             with about(self._names[place] if self._names else summand_name(place)):
                 raise
-        if self._bound is not None and found.largest is not None and self._bound < found.largest:
-            self._is_doubtful = True
         known = self._known
-        known.add(found.known if self._bound is None else found.known.bounded(self._bound))
+        known.add(found.known.bounded(self._bound))
         if known.largest is not None and known.largest > self._limit:
             what = f"The sum of {count_of(known.count, 'ciphertext')}"
             of = found.parameters, found.primes, found.scale, found.scheme
@@ -79,8 +75,6 @@ class Summands:
         first, known = self._first, self._known.known
         if first is None:
             raise EngineError(NONE_GIVEN)
-        if self._is_doubtful:
-            return Ciphertext(first.parameters, first.scheme, first.key_id, content)
         check_digits(f"The sum of {count_of(self._known.count, 'ciphertext')}", known, first.parameters)
         return Ciphertext(first.parameters, first.scheme, first.key_id, content, known)
 

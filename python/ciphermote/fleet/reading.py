@@ -37,7 +37,8 @@ from ciphermote.parameters import Scheme
 class Reading:
     """A decrypted result. columns: names of slots, positions or classes. rows: one, named "", or for a model
     one per window. values: float64 [rows, columns]; errors: how far each may be off (Decrypted), 0 for exact
-    values, NaN for unknown errors, which why_unknown explains. windows, devices: numbers of contributors."""
+    values, NaN for unknown errors, which why_unknown explains. assumes: as Decrypted.assumes. windows,
+    devices: numbers of contributors."""
 
     source: Fetched = field(repr=False)
     kind: str
@@ -48,6 +49,7 @@ class Reading:
     windows: int
     devices: int
     why_unknown: str = ""
+    assumes: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -274,6 +276,7 @@ def _reading(
         len(fetched.contributors),
         len({entry[0] for entry in fetched.contributors}),
         next((each.why_unknown for each in found if each.errors is None), ""),
+        next((each.assumes for each in found if each.assumes), ""),
     )
 
 
@@ -288,7 +291,7 @@ def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
 
 COLUMNS = (
     *("fleet", "job", "stream", "kind", "begins", "ends"),
-    *("windows", "devices", "row", "column", "value", "error"),
+    *("windows", "devices", "row", "column", "value", "error", "assumes"),
 )
 
 
@@ -304,6 +307,7 @@ def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
                     *(source.fleet, source.job.id, source.job.stream, reading.kind, begins, ends),
                     *(reading.windows, reading.devices, row, column),
                     *(_number(float(each[i, j])) for each in (reading.values, reading.errors)),
+                    reading.assumes,
                 )
                 found.append(dict(zip(COLUMNS, cells, strict=True)))
     return found

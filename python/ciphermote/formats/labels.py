@@ -32,6 +32,8 @@ _KNOWN = struct.Struct("<dddddBBBBB")
 follow; the names of sources come last."""
 _SLOTS_INDEPENDENT = 1
 """The flag for slots whose errors are independent of each other."""
+_ASSUMED = 2
+"""The flag for what holds only if a caller was right (Known.assumed)."""
 _DIGEST_BYTES = 32
 MOST_LABEL_BYTES = _OBJECT.size + _KNOWN.size + 8 * (4 * MOST_COEFFICIENTS + MOST_SOURCES) + _DIGEST_BYTES
 _SEAL_MAGIC = b"\x5e\xa1"
@@ -76,7 +78,7 @@ class Label:
             if self.scheme.is_bfv
             else struct.pack("<d", self.scale)
         )
-        flags = _SLOTS_INDEPENDENT if self.known.slots_independent else 0
+        flags = _SLOTS_INDEPENDENT * self.known.slots_independent + _ASSUMED * self.known.assumed
         head = _MAGIC, _VERSION, self.kind, self.scheme.code, flags
         of = self.parameters_id, self.key_id, value, self.model_id or 0
         return _OBJECT.pack(*head, *of) + _pack_known(self.known)
@@ -145,11 +147,11 @@ def _label(fields: bytes) -> Label:
     if (
         kind not in _NAMES
         or scheme not in (BFV_CODE, CKKS_CODE)
-        or flags & ~(_SLOTS_INDEPENDENT if of_ciphertext and not older else 0)
+        or flags & ~(_SLOTS_INDEPENDENT | _ASSUMED if of_ciphertext and not older else 0)
         or (model_id and not of_ciphertext)
     ):
         raise _other_version()
-    known = _read_known(fields[_OBJECT.size :], slots_independent=bool(flags)) if not older else UNKNOWN
+    known = UNKNOWN if older else _read_known(fields[_OBJECT.size :], flags)
     scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
     is_bfv = scheme == BFV_CODE
     if (
@@ -189,7 +191,7 @@ def _pack_known(known: Known) -> bytes:
     )
 
 
-def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
+def _read_known(fields: bytes, flags: int) -> Known:
     """Read what _pack_known wrote. Raises FrameError for anything else."""
     try:
         largest, bias, *reading, variances, spreads, values, roundings, named = _KNOWN.unpack_from(fields)
@@ -208,7 +210,8 @@ def _read_known(fields: bytes, *, slots_independent: bool) -> Known:
         if any(map(math.isnan, reading))
         else Uncertainty(own_variance, own_spread, rounding=own_rounding),
         frozenset(sources),
-        slots_independent,
+        slots_independent=bool(flags & _SLOTS_INDEPENDENT),
+        assumed=bool(flags & _ASSUMED),
     )
     sizes = known.largest or 0.0, bias, *(() if known.reading is None else reading)
     sound = (

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _evaluator, _owner
 from ciphermote.base.arguments import Bytes, flag, instance, whole
-from ciphermote.base.errors import MismatchError, ParameterError, ValueRangeError
+from ciphermote.base.errors import AssumptionWarning, MismatchError, ParameterError, ValueRangeError
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.labels import check_key
@@ -21,6 +22,7 @@ from ciphermote.parameters.native import context_of
 from ciphermote.parameters.uncertainty import FLOAT_ROUNDING
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
+_ASSUMED = "no reading is beyond the bound that the computation was given, which is below what they declare"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,12 @@ class Decrypted:
             return ""
         return "bound not known" if self.known.largest is None else "error not known"
 
+    @property
+    def assumes(self) -> str:
+        """Says in a clause what the values and their errors rest on beside what encryptions declare; empty if
+        on nothing."""
+        return _ASSUMED if self.known.assumed else ""
+
 
 def decrypt(
     data: Bytes | Ciphertext,
@@ -57,7 +65,8 @@ def decrypt(
     """Decrypt a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
 
     CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. If an input of the
-    ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed. Raises
+    ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed; if a caller
+    of a computation vouched for a smaller bound than they declare, an AssumptionWarning says so. Raises
     ValueRangeError if the expected noise leaves no digit of the values.
 
     BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for True if the declared
@@ -122,7 +131,9 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
         central = count * np.maximum(found, 0.0)
         errors = np.zeros(found.shape) if error is None else error.stated_at(central) / count
         errors = errors + FLOAT_ROUNDING * (np.abs(squares.values) / count + np.abs(mean) ** 2)
-    return Decrypted(found, errors, squares.known if errors is None else total.known)
+    known = squares.known if errors is None else total.known
+    assumed = total.known.assumed or squares.known.assumed
+    return Decrypted(found, errors, replace(known, assumed=assumed))
 
 
 @dataclass
@@ -154,6 +165,8 @@ def _decrypt(
     if model is not None and given.key_id is not None:
         check_scores(model, given.model_id)
     check_key("the ciphertext", given.key_id, "the secret key", key.key_id, bare=options.bare)
+    if given.known.assumed:
+        warnings.warn(f"These numbers are right only if {_ASSUMED}.", AssumptionWarning, stacklevel=4)
     found = _integers(given, key, options, model) if options.is_exact else _slots(given, key, options)
     if model is None:
         return found, given.known

@@ -205,7 +205,8 @@ class Known:
     the error of a slot (CKKS). reading: for scores, the error of a slot of the scored reading, from which
     each class's error follows. sources: names of the encryptions that contribute to the error, () if unknown
     or too many; errors without a common source are independent. slots_independent: whether the slots' errors
-    are independent, as encryption makes them.
+    are independent, as encryption makes them. assumed: whether a caller has vouched for a smaller bound than
+    an encryption declares, so that all of this holds only if he is right.
     """
 
     largest: float | None = None
@@ -213,6 +214,7 @@ class Known:
     reading: Uncertainty | None = None
     sources: frozenset[int] = frozenset()
     slots_independent: bool = False
+    assumed: bool = False
 
     @classmethod
     def encrypted(
@@ -222,6 +224,14 @@ class Known:
         error = Uncertainty.fresh(parameters, key, scale)
         sources = frozenset(() if source is None else (source,))
         return cls(largest, error, sources=sources, slots_independent=True)
+
+    @property
+    def bound_text(self) -> str:
+        """The bound in words."""
+        if self.largest is None:
+            return "not known"
+        bound = f"no |value| is beyond {self.largest:,.15g}"
+        return f"{bound}, on a caller's word" if self.assumed else bound
 
     def times(self, factor: float) -> Known:
         """Multiply each value by a number."""
@@ -269,12 +279,14 @@ class Known:
         if self.largest is None or other.largest is None:
             return UNKNOWN
         largest = self.largest * other.largest
+        assumed = self.assumed or other.assumed
         if self.error is None or other.error is None:
-            return Known(largest)
+            return Known(largest, assumed=assumed)
         errors = self.error.worst.times(other.largest), other.error.worst.times(self.largest)
         error = errors[0].plus(errors[1], independent=self.is_independent_of(other))
         both = self.error.worst.total * other.error.worst.total
-        return Known(largest, error.plus_noise(Uncertainty((2 * both,), (2 * both,))))
+        error = error.plus_noise(Uncertainty((2 * both,), (2 * both,)))
+        return Known(largest, error, assumed=assumed)
 
     def square(self) -> Known:
         """Square each value."""
@@ -299,7 +311,7 @@ class Known:
         """Compute weighted sums over slots, with weights [sums, slots]. largest: the bound on the sums. own:
         the noise that the computation adds."""
         if self.error is None:
-            return Known(largest, sources=self.sources)
+            return Known(largest, sources=self.sources, assumed=self.assumed)
         norms = _Norms.of(weights, independent=self.slots_independent)
         given = self.error.worst
         error = Uncertainty(
@@ -310,7 +322,8 @@ class Known:
         )
         if own is not None:
             error = error.plus_noise(own)
-        return Known(largest, error, given if self.slots_independent else None, self.sources)
+        reading = given if self.slots_independent else None
+        return Known(largest, error, reading, self.sources, assumed=self.assumed)
 
     def of_classes(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return how far each score of a model with these weights may be off; None if unknown."""
@@ -342,7 +355,10 @@ class Known:
 
     def bounded(self, largest: float | None) -> Known:
         """Return a copy with the bound for which the caller vouches, if there is one."""
-        return self if largest is None else replace(self, largest=largest)
+        if largest is None:
+            return self
+        assumed = self.assumed or (self.largest is not None and largest < self.largest)
+        return replace(self, largest=largest, assumed=assumed)
 
 
 UNKNOWN = Known()
@@ -413,6 +429,7 @@ class KnownSum:
         self._distinct = distinct
         self._sources: set[int] = set()
         self._slots_independent = True
+        self._assumed = False
         self._is_known = True
         self._independent = _ErrorSum(independent=True)
         self._others = _ErrorSum(independent=False)
@@ -424,6 +441,7 @@ class KnownSum:
         if self.largest is not None:
             self.largest = None if term.largest is None else self.largest + term.largest
         self._slots_independent &= term.slots_independent
+        self._assumed |= term.assumed
         if term.error is None:
             self._is_known = False
         elif self._is_new(term):
@@ -449,7 +467,13 @@ class KnownSum:
             error = others if independent is None else _joined(others, independent, independent=False)
         are_all = self._is_known and others is None and len(self._sources) <= MOST_SOURCES
         sources = frozenset(self._sources if are_all else ())
-        return Known(self.largest, error, sources=sources, slots_independent=self._slots_independent)
+        return Known(
+            self.largest,
+            error,
+            sources=sources,
+            slots_independent=self._slots_independent,
+            assumed=self._assumed,
+        )
 
 
 class _ErrorSum:
