@@ -25,8 +25,8 @@ class PrecisionWarning(UserWarning):
 
 
 class AssumptionWarning(UserWarning):
-    """Warns that decrypted numbers are right only if a caller was, who gave a computation a smaller bound on
-    readings than they declare."""
+    """Warns that decrypted numbers rest on more than what encryptions declare: some declared no bound, or a
+    computation was given a smaller one."""
 
 
 class ParameterError(Error):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -206,7 +206,7 @@ class _Plain:
         found = decrypt_with_errors(given, self.secret, places=self.places, signed=self.signed)
         most = self.count or None
         errors = None if found.errors is None else found.errors[:most]
-        return Decrypted(found.values[:most], errors, found.known)
+        return replace(found, values=found.values[:most], errors=errors)
 
     @property
     def name(self) -> str:
@@ -221,7 +221,7 @@ def _slots(fetched: Fetched, plain: _Plain) -> Reading:
     found = plain.read(parts[0])
     if fetched.job.kind == "mean":
         errors = None if found.errors is None else found.errors / windows
-        found = Decrypted(found.values / windows, errors, found.known)
+        found = replace(found, values=found.values / windows, errors=errors)
     if fetched.job.kind == "variance":
         if plain.scheme.is_bfv and plain.places == "coefficients":
             raise ParameterError("Squares of integers in coefficients mix them: a variance takes slots.")

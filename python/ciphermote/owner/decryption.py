@@ -22,7 +22,6 @@ from ciphermote.parameters.native import context_of
 from ciphermote.parameters.uncertainty import FLOAT_ROUNDING
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
-_ASSUMED = "no reading is beyond the bound that the computation was given, which is below what they declare"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +31,14 @@ class Decrypted:
     values: as decrypt returns them, or a model's scores. errors: float64, one for each value, which holds for
     both parts of complex numbers; 0 for exact values. At most one value in 1,000 is off by more: one in 1,400
     for fresh ciphertexts under a public key, one in 16,000 under a secret key. None if unknown; why_unknown
-    then explains why.
+    then explains why. assumes: a clause that says on what the values and their errors rest beside what
+    encryptions declare; empty if on nothing.
     """
 
     values: Numbers
     errors: NDArray[np.float64] | None
     known: Known = field(default=UNKNOWN, repr=False)
+    assumes: str = ""
 
     @property
     def why_unknown(self) -> str:
@@ -45,12 +46,6 @@ class Decrypted:
         if self.errors is not None:
             return ""
         return "bound not known" if self.known.largest is None else "error not known"
-
-    @property
-    def assumes(self) -> str:
-        """Says in a clause what the values and their errors rest on beside what encryptions declare; empty if
-        on nothing."""
-        return _ASSUMED if self.known.assumed else ""
 
 
 def decrypt(
@@ -64,9 +59,10 @@ def decrypt(
 ) -> Numbers:
     """Decrypt a ciphertext: a Ciphertext, or the bytes of one, frames or SEAL's.
 
-    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. If an input of the
-    ciphertext declared no bound, values that exceeded the modulus have wrapped around unnoticed; if a caller
-    of a computation vouched for a smaller bound than they declare, an AssumptionWarning says so. Raises
+    An AssumptionWarning says if the numbers rest on more than what encryptions declare: if an input declared
+    no bound, values that exceeded the modulus have wrapped around unnoticed.
+
+    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Raises
     ValueRangeError if the expected noise leaves no digit of the values.
 
     BFV: int64 [n]. signed: True from above -t/2 to t/2, False from 0 to t - 1; None for True if the declared
@@ -80,7 +76,7 @@ def decrypt(
     learn; ParameterError for options of the other scheme.
     """
     options = _Options(complex_slots, places, signed, bare)
-    return _decrypt(data, key, options)[0]
+    return _decrypt(data, key, options).values
 
 
 def decrypt_with_errors(
@@ -111,8 +107,8 @@ def decrypt_with_errors(
             raise ParameterError("A model's scores are real numbers: leave complex_slots (--complex) out.")
         places, signed = None, None
     options = _Options(complex_slots, places, signed, bare)
-    values, known = _decrypt(data, key, options, model)
-    return Decrypted(values, _errors(values, known, options, model), known)
+    found = _decrypt(data, key, options, model)
+    return replace(found, errors=_errors(found.values, found.known, options, model))
 
 
 def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> Decrypted:
@@ -132,8 +128,7 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
         errors = np.zeros(found.shape) if error is None else error.stated_at(central) / count
         errors = errors + FLOAT_ROUNDING * (np.abs(squares.values) / count + np.abs(mean) ** 2)
     known = squares.known if errors is None else total.known
-    assumed = total.known.assumed or squares.known.assumed
-    return Decrypted(found, errors, replace(known, assumed=assumed))
+    return Decrypted(found, errors, known, total.assumes or squares.assumes)
 
 
 @dataclass
@@ -156,8 +151,8 @@ class _Options:
 
 def _decrypt(
     data: Bytes | Ciphertext, key: SecretKey, options: _Options, model: LinearModel | None = None
-) -> tuple[Numbers, Known]:
-    """Return the numbers, and what is known about them."""
+) -> Decrypted:
+    """Decrypt without errors, and warn of what the numbers assume."""
     instance(key, SecretKey, "The key", "an owner's secret_key")
     given = _opened(data, key)
     options.is_exact = given.scheme.is_bfv
@@ -165,17 +160,35 @@ def _decrypt(
     if model is not None and given.key_id is not None:
         check_scores(model, given.model_id)
     check_key("the ciphertext", given.key_id, "the secret key", key.key_id, bare=options.bare)
-    if given.known.assumed:
-        warnings.warn(f"These numbers are right only if {_ASSUMED}.", AssumptionWarning, stacklevel=4)
     found = _integers(given, key, options, model) if options.is_exact else _slots(given, key, options)
-    if model is None:
-        return found, given.known
-    if len(found) < model.classes:
-        raise ParameterError(
-            f"The model has {model.classes} classes and the ciphertext {len(found)} slots: "
-            "give its own model."
+    if model is not None:
+        if len(found) < model.classes:
+            raise ParameterError(
+                f"The model has {model.classes} classes and the ciphertext {len(found)} slots: "
+                "give its own model."
+            )
+        found = found[: model.classes].astype(np.float64)
+    assumes = _assumption(given)
+    if assumes:
+        warnings.warn(f"These numbers are right only if {assumes}.", AssumptionWarning, stacklevel=4)
+    return Decrypted(found, None, given.known, assumes)
+
+
+def _assumption(given: Ciphertext) -> str:
+    """Return Decrypted.assumes."""
+    if given.known.assumed:
+        return (
+            "no reading is beyond the bound that the computation was given, which is below what they declare"
         )
-    return found[: model.classes].astype(np.float64), given.known
+    if given.known.largest is not None:
+        return ""
+    if given.scheme.is_bfv:
+        return (
+            f"nothing exceeded the plain modulus {given.scheme.plain_modulus}: not all inputs declare a bound"
+        )
+    return (
+        f"nothing exceeded {given.bound:.6g}, which the modulus has room for: not all inputs declare a bound"
+    )
 
 
 def _opened(data: Bytes | Ciphertext, key: SecretKey) -> Ciphertext:
