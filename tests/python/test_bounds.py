@@ -292,7 +292,7 @@ def test_sums_and_means_that_may_wrap_are_refused(value: float) -> None:
 
 
 def assumed(result: Ciphertext) -> bool:
-    """Whether the owner is told that the numbers rest on more than declared bounds, each way of decrypting."""
+    """Whether the owner is told that numbers rest on more than declared bounds, each way of decrypting."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         how: dict[str, Any] = {"places": "slots", "signed": True} if result.scheme.is_bfv else {}
