@@ -44,7 +44,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(*arguments: Any, code: int = 0, given: str = "") -> str:
         result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
         assert result.exit_code == code, (result.output, result.exception)
-        return result.stderr if code else result.stdout
+        return result.stderr if code else result.stdout if "--json" in arguments else result.output
 
     return call
 
