@@ -72,8 +72,8 @@ def test_bits_of_shape(bit):
 
 
 def test_the_command_that_lints_it():
-    (command,) = re.findall(r"^    (verilator .*\\\n.*)$", PAGE, re.MULTILINE)
-    run(["sh", "-c", command.replace("\\\n", " ")], BUILD / "docs/verilator.log", cwd=ROOT)
+    (command,) = re.findall(r"^    (verilator .*)$", PAGE, re.MULTILINE)
+    run(["sh", "-c", command], BUILD / "docs/verilator.log", cwd=ROOT)
 
 
 def test_the_example_of_the_driver_compiles(tmp_path):

@@ -26,9 +26,6 @@ from tools import (
     run,
 )
 
-# Zero-extension is what is meant where widths differ; constants of one module serve others too; a part that a
-# configuration does not use stays unconnected.
-ALLOWED = ("WIDTHEXPAND", "VARHIDDEN", "UNUSEDSIGNAL", "UNSIGNED")
 # The core is not ours and has a timescale; what the system does not use of it and of the engine is left open.
 ALLOWED_IN_SOC = ("TIMESCALEMOD", "PINCONNECTEMPTY")
 STYLE = ",".join(
@@ -106,46 +103,35 @@ def main() -> int:
         *checks["yosys cm_client_axi"][:-1],
         "hierarchy -check -top cm_client_codec",
     ]
-    warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
+    verilator = ("verilator", "--lint-only", "-Wall")
+    lists = {path.parent.name: ("-F", path) for path in RTL.glob("*/*.f")}
     for name, (top, parameters) in shapes().items():
-        checks[f"verilator {name}"] = [
-            *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", top),
-            *(f"-G{key}={value}" for key, value in parameters.items()),
-            *sources,
-        ]
+        checks[f"verilator {name}"] = [*verilator, *lists["accelerator"], "--top", top, *_given(parameters)]
     for name, parameters in CLIENTS.items():
         checks[f"verilator {name}"] = [
-            *(
-                "verilator",
-                "--lint-only",
-                *warnings,
-                *INCLUDES,
-                *CLIENT_INCLUDES,
-                "--top",
-                "cm_client_axi",
-            ),
-            *(f"-G{key}={value}" for key, value in parameters.items()),
-            *client,
+            *(*verilator, *lists["client"], "--top", "cm_client_axi", *_given(parameters))
         ]
     for deep in (0, 1):
         checks[f"verilator zero {deep}"] = [
-            *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", "cm_zero_encrypt", f"-GDEEP={deep}"),
-            *zero,
+            *(*verilator, *lists["zero"], "--top", "cm_zero_encrypt", f"-GDEEP={deep}")
         ]
     for log2_n in CODEC_RINGS:
         checks[f"verilator codec {log2_n}"] = [
-            *("verilator", "--lint-only", *warnings, *INCLUDES, *CLIENT_INCLUDES, "--top", "cm_client_codec"),
-            *(f"-GLOG2_N={log2_n}", *client),
+            *(*verilator, *lists["client"], "--top", "cm_client_codec", f"-GLOG2_N={log2_n}")
         ]
     for engine in (0, 1):
         checks[f"verilator soc {engine}"] = [
-            *("verilator", "--lint-only", *warnings, *(f"-Wno-{warning}" for warning in ALLOWED_IN_SOC)),
-            *(*INCLUDES, *CLIENT_INCLUDES, "--top", "cm_soc", f"-GENGINE={engine}"),
-            *(RTL / "soc/picorv32.vlt", *client, *map(str, SOC_SOURCES), picorv32()),
+            *(*verilator, *(f"-Wno-{warning}" for warning in ALLOWED_IN_SOC), *lists["client"]),
+            *("--top", "cm_soc", f"-GENGINE={engine}"),
+            *(RTL / "soc/picorv32.vlt", *map(str, SOC_SOURCES), picorv32()),
         ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(check, checks, checks.values()))
     return 0 if all(found) else 1
+
+
+def _given(parameters: dict[str, int]) -> list[str]:
+    return [f"-G{key}={value}" for key, value in parameters.items()]
 
 
 def check(name: str, command: list[str | Path]) -> bool:
