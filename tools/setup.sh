@@ -24,7 +24,7 @@ fleet_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}
 test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xxd
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
     "${riscv_packages[@]}" qemu-system-misc
-    g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
+    g++-aarch64-linux-gnu g++-arm-linux-gnueabihf gcc-s390x-linux-gnu qemu-user
     libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 libclang-rt-14-dev-wasm32 lld-14 nodejs wasi-libc)
 accelerator_packages=(g++ gcc make perl python3 python3-venv)
 rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" "${riscv_packages[@]}"

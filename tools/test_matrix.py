@@ -32,7 +32,10 @@ SAMPLE = (
     "gcc-valgrind-products",
     "gcc-valgrind-host-O3",
     *("clang-host-sanitizers", "gcc-host-threads"),
+    "s390x-O2",
 )
+BIG_ENDIAN = "s390x"
+"""The compiler of cmake/s390x.cmake, whose programs QEMU runs."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,11 @@ class Configuration:
         return "CIPHERMOTE_SANITIZE_THREADS" in self.options
 
     @property
+    def emulated(self) -> bool:
+        """Whether the machine is another one, whose words are big-endian."""
+        return self.compiler == BIG_ENDIAN
+
+    @property
     def hosted(self) -> bool:
         """Whether the hosted library is tested instead of the device's."""
         return "CIPHERMOTE_BUILD_HOST" in self.options and not self.watched
@@ -80,9 +88,12 @@ class Configuration:
         return ["cmake", "--build", str(self.folder), "-j", "1", *target]
 
     def configure_command(self) -> list[str]:
+        compiler = f"CMAKE_C_COMPILER={self.compiler}"
+        if self.emulated:
+            compiler = f"CMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake/s390x.cmake'}"
         return [
             *("cmake", "-S", str(REPOSITORY), "-B", str(self.folder), "-G", "Ninja"),
-            *(f"-DCMAKE_C_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=None"),
+            *(f"-D{compiler}", "-DCMAKE_BUILD_TYPE=None"),
             *(f"-DCMAKE_C_FLAGS={self.flags}", "-DCIPHERMOTE_WERROR=ON"),
             *(f"-D{option}=ON" for option in self.options),
             *(self._cxx() if "CIPHERMOTE_BUILD_HOST" in self.options else ()),
@@ -96,7 +107,8 @@ class Configuration:
         if self.watched or self.threaded:
             names = ("-R", "^host_(threads|planted_race)$") if self.threaded else ()
             return ["ctest", "--test-dir", str(self.folder), "--output-on-failure", *names]
-        return [str(self.program)]
+        emulator = ("qemu-s390x", "-L", "/usr/s390x-linux-gnu") if self.emulated else ()
+        return [*emulator, str(self.program)]
 
 
 def configurations() -> list[Configuration]:
@@ -116,6 +128,9 @@ def configurations() -> list[Configuration]:
         "products": f"{back_end} -DCM_CONFIG_ACCELERATOR=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
+    presets = ("tiny", "balanced", "fast", "sixteenths")
+    big_endian = [Configuration(BIG_ENDIAN, "O2", "-O2")]
+    big_endian += [Configuration(BIG_ENDIAN, name, options[name]) for name in presets]
     host = "CIPHERMOTE_BUILD_HOST"
     hosted = [
         Configuration(c, f"host-{name}", f"{level} -g", (host, option))
@@ -125,7 +140,7 @@ def configurations() -> list[Configuration]:
         )
         for c in COMPILERS
     ]
-    return sanitized + hosted + levels + one_file + variants + watched_configurations()
+    return sanitized + hosted + big_endian + levels + one_file + variants + watched_configurations()
 
 
 def arch_flags(name: str) -> str:

@@ -114,7 +114,7 @@ void cmi_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, con
 static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t i)
 {
     if (bits == CM_BFV_SUMS_32) {
-        return cmi_load32(sums + (size_t)i * 4u);
+        return cmi_aligned_word(sums + (size_t)i * 4u);
     }
     const uint8_t *at = sums + (size_t)i * 3u;
     return (uint32_t)at[0] << 8 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 24;
