@@ -32,15 +32,18 @@ SAMPLE = (
     "gcc-valgrind-products",
     "gcc-valgrind-host-O3",
     *("clang-host-sanitizers", "gcc-host-threads"),
-    "s390x-O2",
+    *("s390x-O2", "armhf-a7"),
 )
-BIG_ENDIAN = "s390x"
-"""The compiler of cmake/s390x.cmake, whose programs QEMU runs."""
+EMULATORS = {
+    "s390x": ("qemu-s390x", "-L", "/usr/s390x-linux-gnu"),
+    "armhf": ("qemu-arm", "-L", "/usr/arm-linux-gnueabihf"),
+}
+"""Of other machines, by the name of their file in cmake/: IBM Z's words are big-endian."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A compiler, its flags, and the options of CMakeLists.txt."""
+    """A compiler, its flags, and the options of CMakeLists.txt. compiler: gcc, clang, or an emulated machine."""
 
     compiler: str
     name: str
@@ -74,11 +77,6 @@ class Configuration:
         return "CIPHERMOTE_SANITIZE_THREADS" in self.options
 
     @property
-    def emulated(self) -> bool:
-        """Whether the machine is another one, whose words are big-endian."""
-        return self.compiler == BIG_ENDIAN
-
-    @property
     def hosted(self) -> bool:
         """Whether the hosted library is tested instead of the device's."""
         return "CIPHERMOTE_BUILD_HOST" in self.options and not self.watched
@@ -89,8 +87,8 @@ class Configuration:
 
     def configure_command(self) -> list[str]:
         compiler = f"CMAKE_C_COMPILER={self.compiler}"
-        if self.emulated:
-            compiler = f"CMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake/s390x.cmake'}"
+        if self.compiler in EMULATORS:
+            compiler = f"CMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / self.compiler}.cmake"
         return [
             *("cmake", "-S", str(REPOSITORY), "-B", str(self.folder), "-G", "Ninja"),
             *(f"-D{compiler}", "-DCMAKE_BUILD_TYPE=None"),
@@ -107,8 +105,7 @@ class Configuration:
         if self.watched or self.threaded:
             names = ("-R", "^host_(threads|planted_race)$") if self.threaded else ()
             return ["ctest", "--test-dir", str(self.folder), "--output-on-failure", *names]
-        emulator = ("qemu-s390x", "-L", "/usr/s390x-linux-gnu") if self.emulated else ()
-        return [*emulator, str(self.program)]
+        return [*EMULATORS.get(self.compiler, ()), str(self.program)]
 
 
 def configurations() -> list[Configuration]:
@@ -129,8 +126,15 @@ def configurations() -> list[Configuration]:
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
     presets = ("tiny", "balanced", "fast", "sixteenths")
-    big_endian = [Configuration(BIG_ENDIAN, "O2", "-O2")]
-    big_endian += [Configuration(BIG_ENDIAN, name, options[name]) for name in presets]
+    emulated = [
+        Configuration("s390x", "O2", "-O2"),
+        *(Configuration("s390x", p, options[p]) for p in presets),
+    ]
+    a7 = "-mcpu=cortex-a7 -mfpu=neon-vfpv4 -mthumb -fno-pie -no-pie"
+    emulated += [
+        Configuration("armhf", name, f"{flags} {a7}")
+        for name, flags in (("a7", "-O2"), ("a7-fast", options["fast"]))
+    ]
     host = "CIPHERMOTE_BUILD_HOST"
     hosted = [
         Configuration(c, f"host-{name}", f"{level} -g", (host, option))
@@ -140,7 +144,7 @@ def configurations() -> list[Configuration]:
         )
         for c in COMPILERS
     ]
-    return sanitized + hosted + big_endian + levels + one_file + variants + watched_configurations()
+    return sanitized + hosted + emulated + levels + one_file + variants + watched_configurations()
 
 
 def arch_flags(name: str) -> str:

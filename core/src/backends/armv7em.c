@@ -329,7 +329,8 @@ CM_NOINLINE static void fold_column(uint32_t *low, uint32_t *high, const uint32_
 {
     uint32_t parts[4];
     for (unsigned i = 0; i < 4; i++) {
-        parts[i] = numbers[i] + (uint32_t)noise[i];
+        const int32_t own = noise[i];
+        parts[i] = numbers[i] + (uint32_t)own;
     }
     const uint32_t sum = parts[0] + by_root(parts[2], &by->fold, by->q);
     const uint32_t product = by_root(parts[1] + by_root(parts[3], &by->fold, by->q), &by->level, by->q);
