@@ -129,7 +129,7 @@ Strings usable_isas()
     Strings isas;
     for (const char *isa : {"avx2", "avx512"}) {
         try {
-            ciphermote::Context({10, {12289}, {}, 1}, isa);
+            ciphermote::Context(ciphermote::Chain{10, {12289}, {}, 1}, isa);
             isas.push_back(isa);
         } catch (const ciphermote::Error &error) {
             std::fprintf(stderr, "%s Its rows are left out.\n", error.what());
