@@ -155,9 +155,9 @@ bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py
 	.venv/bin/python bench/evaluator/peers_memory.py
 
-## its instructions on 32-bit ARM beside those of a SEAL built for armhf, which CMAKE_PREFIX_PATH names
-bench-evaluator-armhf: setup-test
-	.venv/bin/python bench/evaluator/armhf.py
+## its instructions on 32-bit and 64-bit ARM beside those of SEALs for both, which CMAKE_PREFIX_PATH names
+bench-evaluator-arm: setup-test
+	.venv/bin/python bench/evaluator/arm.py
 
 ## firmware that delivers by itself: its flash and RAM, cycles of a TLS handshake and of a window (a minute)
 bench-netfirmware: setup-test

@@ -11,7 +11,7 @@ A row says whether a lower or a higher value is better, and whether it is exact 
 An exact row fails if it is worse or is no longer there; a timed one if it is more than 5 % worse, as the
 median of turns on both trees. Better figures are shown and are no failure, but a different compiler is. New
 results go to build/bench-check. Times of other benches (the demos, the evaluator, the gateway, firmware with
-a network), what needs a SEAL built for ARM (make bench-evaluator-armhf) and synthesis (make rtl-synth, make
+a network), what needs a SEAL built for ARM (make bench-evaluator-arm) and synthesis (make rtl-synth, make
 bench-asic) are not run.
 """
 

@@ -4,7 +4,7 @@
 from bench/results.
 
     make bench-m4 bench-m4-options bench-client bench-microbit bench-avr plots
-    make bench-evaluator bench-evaluator-armhf plots
+    make bench-evaluator bench-evaluator-arm plots
 
 Whatever is between markers in those pages is written here, and the rest by hand. --check writes nothing, and
 fails if a page or a plot differs from the results.
@@ -18,7 +18,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ RESULTS = {
     "demo-lorawan": "make bench-demos",
     "gateway": "make bench-gateway",
     "evaluator": "make bench-evaluator",
-    "evaluator_armhf": "make bench-evaluator-armhf",
+    "evaluator_arm": "make bench-evaluator-arm",
 }
 """Files of bench/results, and what writes them."""
 
@@ -851,15 +851,78 @@ def resources_table(evaluator: Results) -> list[str]:
     return table(("n", *header), rows)
 
 
-def armhf_table(armhf: Results) -> list[str]:
-    names = list(armhf.rows)
-    sides = {"neon": "NEON", "portable": "portable C++", "seal": "SEAL"}
-    rows = [
-        (title, *(three_digits(armhf.params(name)[side] / 1e6) for name in names))
-        for side, title in sides.items()
+def arm_rows(arm: Results, machine: str) -> dict[tuple[str, str], dict[int, str]]:
+    """Find the names of a machine's rows by scheme and operation, and by degree."""
+    found: dict[tuple[str, str], dict[int, str]] = {}
+    for scheme in SCHEMES:
+        for operation in OPERATIONS:
+            names = {
+                n: f"arm.{machine}.{scheme}.n{n}.{operation}.instructions_ratio_to_seal"
+                for n in paper.DEGREES
+            }
+            measured = {n: name for n, name in names.items() if name in arm.rows}
+            if measured:
+                found[scheme, operation] = measured
+    return found
+
+
+def percent(share: float) -> str:
+    """Write a share in per cent, without the sign."""
+    return f"{100 * share:,.0f}" if share >= 0.0995 else f"{100 * share:.1f}"
+
+
+def listed(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def arm_table(arm: Results, machine: str, quoted: Mapping[str, paper.Times] | None = None) -> list[str]:
+    """Show millions of instructions, ours, SEAL's and ours as a share, and SEAL's quoted milliseconds."""
+    rows = []
+    for (scheme, operation), names in arm_rows(arm, machine).items():
+        times = paper.quoted(quoted[scheme], operation) if quoted else (None,) * len(paper.DEGREES)
+        words = []
+        for n, ms in zip(paper.DEGREES, times, strict=True):
+            if n not in names:
+                words.append("")
+                continue
+            params = arm.params(names[n])
+            sides = (three_digits(params[f"{side}instructions"] / 1e6) for side in ("", "seal_"))
+            word = f"{', '.join(sides)}: {percent(arm[names[n]])} %"
+            words.append(word if ms is None else f"{word}; {three_digits(ms)} ms")
+        rows.append((f"{SCHEMES[scheme]}, {OPERATIONS[operation]}", *words))
+    return table(("Millions of instructions", *(f"n = {n:,}" for n in paper.DEGREES)), rows)
+
+
+def arm_sentences(arm: Results, machine: str) -> list[str]:
+    """Say which shares of SEAL's instructions ours takes, and where it takes more."""
+    of_machine = arm_rows(arm, machine)
+    names = [name for of in of_machine.values() for name in of.values()]
+    ours = [arm[name] for name in names]
+    portable = [
+        params["portable_instructions"] / params["seal_instructions"] for params in map(arm.params, names)
     ]
-    rows.append(("NEON over SEAL", *(f"{armhf[name]:.3f}" for name in names)))
-    return table(("Millions of instructions", *(OPERATIONS[name.split(".")[2]] for name in names)), rows)
+    more = [
+        f"{SCHEMES[scheme]}'s {OPERATIONS[operation]} at n = {listed(f'{n:,}' for n in degrees)}"
+        for (scheme, operation), of in of_machine.items()
+        if (degrees := [n for n, name in of.items() if arm[name] > 1])
+    ]
+    shares = [f"{percent(min(of))} to {percent(max(of))} %" for of in (ours, portable)]
+    than_seal = f"takes more than SEAL for {'; for '.join(more)}" if more else "never takes more than SEAL"
+    return [
+        f"With NEON ours takes {shares[0]} of SEAL's instructions, and portable C++ {shares[1]}.",
+        f"With NEON it {than_seal}.",
+    ]
+
+
+def arm_setting() -> list[str]:
+    content = read("evaluator_arm")
+    builds = sorted({row["params"]["seal"] for row in content["rows"]})
+    return [
+        "Compilers and emulators:",
+        *f"{content['compiler']}.".replace("; ", ";\n").splitlines(),
+        f"Beside SEAL {' and SEAL '.join(builds)}, {content['date']}.",
+    ]
 
 
 def evaluator_setting() -> list[str]:
@@ -1203,7 +1266,7 @@ def check_same_code(m4: Results, choices: Sequence[Choice]) -> None:
 def files() -> dict[Path, str]:
     """Each file written here, with the content it should have."""
     m4, choices, client, avr = load("m4"), load_choices(), load("client"), load("avr")
-    evaluator = load("evaluator")
+    evaluator, arm = load("evaluator"), load("evaluator_arm")
     check_same_code(m4, choices)
     with matplotlib.rc_context(
         {"svg.hashsalt": "ciphermote", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
@@ -1258,7 +1321,11 @@ def files() -> dict[Path, str]:
             **{f"{scheme}-paper": paper_table(evaluator, scheme) for scheme in SCHEMES},
             **{f"{scheme}-machines": machines_table(evaluator, scheme) for scheme in SCHEMES},
             "resources": resources_table(evaluator),
-            "armhf": armhf_table(load("evaluator_armhf")),
+            "arm-setting": arm_setting(),
+            "armhf": arm_table(arm, "armhf"),
+            "armhf-shares": arm_sentences(arm, "armhf"),
+            "aarch64": arm_table(arm, "aarch64", paper.PI_4),
+            "aarch64-shares": arm_sentences(arm, "aarch64"),
         },
     }
     contents = {ROOT / "docs" / "images" / name: text for name, text in plots.items()}

@@ -4,18 +4,18 @@
  * the ratio of their medians. Prints one JSON object a line: name, value, unit, params.
  *
  *     bench_evaluator [SECONDS]      for each row; default 0.5
- *     bench_evaluator repeat WHOSE LOG2_N OPERATION TIMES
- *         one of CKKS's operations so many times, SEAL's (WHOSE: seal) or a back-end's (its name): for
- *         counting instructions
+ *     bench_evaluator repeat WHOSE SCHEME LOG2_N TIMES
+ *         each operation once, then so many times between two calls of sched_yield, SEAL's (WHOSE: seal) or a
+ *         back-end's (its name): for counting instructions. Prints their names.
  *     bench_evaluator peak WHOSE SCHEME LOG2_N ROTATION_KEYS
  *         load a relinearization key and so many rotation keys, do each operation once, and print the
  *         largest resident memory, in bytes (WHOSE: seal or ours)
  */
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sched.h> // POSIX
 #include <stdexcept>
 
 #include "operations.h"
@@ -80,19 +80,21 @@ void compare(const Pair &pair, double seconds, const Strings &isas)
     print_cpu_shares(pair, isas, sums);
 }
 
-// The other side is not made: its set-up would be counted too.
-void repeat(const std::string &whose, const Pair &pair, const std::string &name, int times)
+void repeat(const std::string &whose, const Pair &pair, int times)
 {
-    const auto operations = operations_of(pair);
-    const auto found = std::find_if(operations.begin(), operations.end(),
-                                    [&](const Operation &operation) { return operation.name == name; });
-    if (found == operations.end()) {
-        throw ciphermote::Error("There is no operation " + name + " here.");
-    }
     const auto theirs = whose == "seal" ? std::make_unique<Seals>(pair, 1) : nullptr;
     const auto ours = whose == "seal" ? nullptr : std::make_unique<Ours>(pair, whose, 1);
-    for (int i = 0; i < times; i++) {
-        ours ? found->own(*ours) : found->seal(*theirs);
+    for (const Operation &operation : operations_of(pair)) {
+        const auto repeated = [&](int count) {
+            for (int i = 0; i < count; i++) {
+                ours ? operation.own(*ours) : operation.seal(*theirs);
+            }
+        };
+        repeated(1); // which may be slower the first time
+        sched_yield();
+        repeated(times);
+        sched_yield();
+        std::puts(operation.name.c_str());
     }
 }
 
@@ -149,7 +151,7 @@ int main(int count, char **words)
 {
     const Strings arguments(words + 1, words + count);
     if (arguments.size() == 5 && arguments[0] == "repeat") {
-        repeat(arguments[1], pair_of(Scheme::ckks, number(arguments[2])), arguments[3],
+        repeat(arguments[1], pair_of(scheme_named(arguments[2]), number(arguments[3])),
                std::stoi(arguments[4]));
         return 0;
     }

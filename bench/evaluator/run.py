@@ -53,12 +53,12 @@ class Program:
             sys.exit(f"The bench ended with status {bench.returncode}.")
 
 
-def build(prefix: str) -> Program:
-    """prefix: of a SEAL; empty: where CMake looks."""
-    folder = BUILD / (Path(prefix).name or "seal")
+def built(folder: Path, prefix: str, *options: str) -> Program:
+    """The bench, compiled with CMake's options. prefix: of a SEAL; empty: where CMake looks."""
     configure = [
         *("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
-        *("-DCIPHERMOTE_BENCH_EVALUATOR=ON", "-DCIPHERMOTE_BUILD_TESTS=OFF"),
+        *("-DCIPHERMOTE_BENCH_EVALUATOR=ON", "-DCIPHERMOTE_BUILD_TESTS=OFF", *options),
+        "-USEAL_DIR",  # the last build's may have been another
     ]
     environment = {**os.environ, "CMAKE_PREFIX_PATH": prefix}
     log = folder / "cmake.log"
@@ -71,7 +71,7 @@ def build(prefix: str) -> Program:
             if done.returncode != 0:
                 sys.exit(
                     f"The bench cannot be built: see {log.relative_to(ROOT)}. It needs Microsoft SEAL, "
-                    "installed where CMake looks, or under CMAKE_PREFIX_PATH."
+                    "built for the same machine, and installed where CMake looks or under CMAKE_PREFIX_PATH."
                 )
     return Program(folder / "bench/evaluator/bench_evaluator", seal_of(folder))
 
@@ -87,7 +87,8 @@ def output_of(*command: str | Path) -> str:
 
 
 def seal_of(folder: Path) -> str:
-    """Version and compiler of the SEAL that a build found, as its library's objects say."""
+    """Version and compiler of the SEAL that a build found, as its library's objects say, and whether it is
+    C++14: SEAL's default is C++17."""
     config = Path(cached(folder, "SEAL_DIR"))
     version = re.search(
         r'PACKAGE_VERSION "([\d.]+)"', (config / "SEALConfigVersion.cmake").read_text(encoding="utf-8")
@@ -98,7 +99,8 @@ def seal_of(folder: Path) -> str:
     if comment:
         number = re.findall(r"\d+\.\d+\.\d+", comment[1])[-1 if "GCC" in comment[1] else 0]
         compiler = f"{'gcc' if 'GCC' in comment[1] else 'clang'} {number}"
-    return f"{version[1] if version else ''}, {compiler}"
+    is_older = "SEAL_USE_CXX17 OFF" in (config / "SEALConfig.cmake").read_text(encoding="utf-8")
+    return f"{version[1] if version else ''}, {compiler}{', C++14' if is_older else ''}"
 
 
 def machine() -> str:
@@ -175,7 +177,8 @@ def main() -> None:
     arguments = parser.parse_args()
     results = arguments.results or (BUILD / "quick.json" if arguments.quick else RESULTS)
     seconds, rounds = (0.01, 1) if arguments.quick else (arguments.seconds, arguments.rounds)
-    programs = [build(prefix) for prefix in os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)]
+    prefixes = os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
+    programs = [built(BUILD / (Path(prefix).name or "seal"), prefix) for prefix in prefixes]
     measured = []
     for number in range(rounds):
         for program in programs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluator's bench: which of several measurements a row shows, and that every row is there."""
+"""The evaluator's benches: which of several measurements a row shows, and that every row is there."""
 
 from __future__ import annotations
 
@@ -68,6 +68,24 @@ def test_every_operation_of_the_paper_is_measured_at_every_degree_that_has_it(
         for n in (*paper.DEGREES, 32768):
             assert f"{scheme}.n{n}.cpu_share.avx2" in rows
             assert f"{scheme}.n{n}.peak_bytes" in rows
+
+
+@pytest.mark.parametrize("machine", ["armhf", "aarch64"])
+def test_every_operation_is_counted_on_arm_at_every_degree_of_the_paper(
+    machine: str, rows: dict[str, Any]
+) -> None:
+    content = json.loads((ROOT / "bench/results/evaluator_arm.json").read_text())
+    counted = {row["name"]: row for row in content["rows"]}
+    timed = [name.split(".") for name in rows if name.endswith(".avx2.ratio_to_seal")]
+    wanted = [words[:3] for words in timed if len(words) == 5 and words[1] != "n32768"]
+    assert len(wanted) == 128
+    for words in wanted:
+        row = counted[f"arm.{machine}.{'.'.join(words)}.instructions_ratio_to_seal"]
+        params = row["params"]
+        assert row["value"] == round(params["instructions"] / params["seal_instructions"], 4)
+        assert row["better"] == "less" and not row["timed"]
+        assert params["instructions"] < params["portable_instructions"]
+    assert len(counted) == 2 * len(wanted)
 
 
 def test_chains_are_inside_the_2024_bound_and_ours_has_as_many_bits(rows: dict[str, Any]) -> None:

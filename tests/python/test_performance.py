@@ -87,6 +87,13 @@ def test_the_evaluators_sentences_say_what_the_rows_say() -> None:
         assert f"{peak['value'] / 1e6:,.0f} MB for {scheme.upper()}" in text
 
 
+@pytest.mark.parametrize("document", ["docs/evaluator.md", "docs/papers.md"])
+def test_the_share_of_seals_instructions_on_32_bit_arm_is_that_of_the_rows(document: str) -> None:
+    rows = json.loads((ROOT / "bench/results/evaluator_arm.json").read_text())["rows"]
+    shares = [100 * row["value"] for row in rows if row["name"].startswith("arm.armhf.")]
+    assert f" {min(shares):.1f} to {max(shares):.0f} % of " in (ROOT / document).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("way", ["http", "mqtt", "compact"])
 def test_a_gateways_ratios_follow_from_the_columns_beside_them(way: str) -> None:
     titles = {
