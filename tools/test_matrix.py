@@ -43,7 +43,7 @@ EMULATORS = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """A compiler, its flags, and the options of CMakeLists.txt. compiler: gcc, clang, or an emulated machine."""
+    """A compiler (or an emulated machine), its flags, and the options of CMakeLists.txt."""
 
     compiler: str
     name: str
