@@ -38,7 +38,7 @@ EMULATORS = {
     "s390x": ("qemu-s390x", "-L", "/usr/s390x-linux-gnu"),
     "armhf": ("qemu-arm", "-L", "/usr/arm-linux-gnueabihf"),
 }
-"""Of other machines, by the name of their file in cmake/: IBM Z's words are big-endian."""
+"""Emulators of other machines, by the name of their file in cmake/. IBM Z's words are big-endian."""
 
 
 @dataclass(frozen=True)
