@@ -84,6 +84,10 @@ BUGS = (
         *("packet", "network", "ports/netfirmware/mqtt.c"),
         *("wanted > sizeof mqtt.packet - mqtt.filled", "wanted == SIZE_MAX"),
     ),
+    Bug(
+        *("digest", "device", "core/src/scheme/streamed_key.c"),
+        *("return differs == 0;", "return differs != 1;"),
+    ),
     Bug("payload", "device", "ports/app/protocol.c", "length <= capacity", "capacity > 0"),
     Bug(
         "keys",

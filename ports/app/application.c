@@ -50,6 +50,10 @@
 #ifndef CM_PROVISIONED_PUBLIC_KEY
 #define CM_PROVISIONED_PUBLIC_KEY 0
 #endif
+/* 1: the public key arrives over the link while it is used, and the header has its digests. */
+#ifndef CM_PROVISIONED_STREAMED_KEY
+#define CM_PROVISIONED_STREAMED_KEY 0
+#endif
 /* 1: frames are tagged, and a window's readings are kept until its receipt has come. */
 #ifndef CM_PROVISIONED_TAGGED
 #define CM_PROVISIONED_TAGGED 0
@@ -97,6 +101,9 @@ static struct {
     uint32_t deepest_stack;  /* since the start */
     uint16_t sequence;       /* of the current request */
     bool link_broken;
+#if CM_PROVISIONED_STREAMED_KEY
+    uint32_t key_polynomials[2u * CM_PROVISIONED_N]; /* of the public key, at the prime in use */
+#endif
 #if CM_PROVISIONED_TAGGED
     cm_frame_sender sender;
     window_head window;
@@ -226,6 +233,45 @@ static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
     return failed;
 }
 
+#if CM_PROVISIONED_STREAMED_KEY
+
+static cm_status load_key_polynomial(void *context, unsigned component, unsigned prime, uint8_t *bytes,
+                                     size_t length)
+{
+    (void)context;
+    const phase interrupted = phase_enter(PHASE_NONE);
+    const cm_status status = protocol_ask_polynomial(app.sequence, component, prime,
+                                                     cm_provisioned_public_key.key_id, bytes, length);
+    (void)phase_enter(interrupted);
+    return status;
+}
+
+static void start_key(void)
+{
+    cm_provisioned_streamed_key.residues = app.key_polynomials;
+    cm_provisioned_streamed_key.load = load_key_polynomial;
+    cm_provisioned_streamed_key.held = 0;
+}
+
+/* Why the key did not come, where that is known. */
+static cm_status explain(cm_status status)
+{
+    return status == CM_ERR_PUBLIC_KEY ? cm_provisioned_streamed_key.status : status;
+}
+
+#else
+
+static void start_key(void)
+{
+}
+
+static cm_status explain(cm_status status)
+{
+    return status;
+}
+
+#endif
+
 /* A new ciphertext's frames are sent as records. */
 static cm_encryptor_setup open_writer(cm_xof_kind xof)
 {
@@ -283,7 +329,7 @@ static cm_status encrypt_arena(const request *asked, uint32_t count, int16_t log
                                    .largest = CM_PROVISIONED_LARGEST};
     cm_encryptor encryptor;
     const cm_status status = open_encryptor(asked, &encryptor);
-    return status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status;
+    return status == CM_OK ? explain(cm_ckks_encrypt(&encryptor, &values)) : status;
 }
 
 #if CM_PROVISIONED_TAGGED
@@ -568,8 +614,9 @@ static cm_status send_report(const request *asked)
     const uint64_t key_id = cm_provisioned_public_key.key_id;
 #endif
     const uint32_t static_bytes = (uint32_t)port_static_bytes();
-    const uint8_t keys =
-        (CM_PROVISIONED_SECRET_KEY ? KEY_SYMMETRIC : 0) | (CM_PROVISIONED_PUBLIC_KEY ? KEY_ASYMMETRIC : 0);
+    const uint8_t keys = (CM_PROVISIONED_SECRET_KEY ? KEY_SYMMETRIC : 0) |
+                         (CM_PROVISIONED_PUBLIC_KEY ? KEY_ASYMMETRIC : 0) |
+                         (CM_PROVISIONED_STREAMED_KEY ? KEY_STREAMED : 0);
     note_stack();
     uint8_t report[REPORT_BYTES] = {CM_VERSION_MAJOR, CM_VERSION_MINOR, CM_VERSION_PATCH, keys};
     store32(report + 4, params->id);
@@ -648,6 +695,7 @@ static void send_end(const request *asked, cm_status status)
 int application_run(void)
 {
     app.device_status = cm_device_init(&app.device, cm_provisioned_device_secret, port_platform());
+    start_key();
 #if CM_PROVISIONED_TAGGED
     start_windows();
 #endif

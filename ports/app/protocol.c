@@ -14,8 +14,8 @@ enum {
     AT_KIND = 5,
     CRC_BYTES = 4,
 
-    REQUEST_AT_KEY = 6,
-    REQUEST_AT_XOF = 7,
+    REQUEST_AT_KEY = 6, /* or component */
+    REQUEST_AT_XOF = 7, /* or prime */
     REQUEST_AT_LOG2_SCALE = 8,
     REQUEST_AT_ZERO = 9,
     REQUEST_AT_SEQUENCE = 10,
@@ -35,14 +35,14 @@ static const uint8_t reply_magic[MAGIC_BYTES] = {'C', 'M', 'R', 'P'};
 typedef enum found { FOUND_MAGIC, FOUND_NOTHING, FOUND_END } found;
 
 /*
- * Skip to just after the next magic. FOUND_NOTHING after other bytes followed by silence, FOUND_END if the
- * link closed before any byte came. No proper prefix of the magic is a suffix of another one but the empty
- * one, so a mismatch can only be a new 'C'.
+ * Skip to just after the next magic, for which the line may be silent for patience at first. FOUND_NOTHING
+ * after other bytes, or after a limit, followed by silence; FOUND_END if the link closed before any byte
+ * came. No proper prefix of the magic is a suffix of another one but the empty one, so a mismatch can only be
+ * a new 'C'.
  */
-static found find_magic(void)
+static found find_magic(uint32_t patience)
 {
     size_t matched = 0;
-    uint32_t patience = PORT_NO_LIMIT;
     while (matched < MAGIC_BYTES) {
         uint8_t byte;
         if (port_receive(&byte, 1, patience) != 1) {
@@ -120,7 +120,7 @@ bool protocol_receive(request *out, uint8_t *buffer, size_t capacity, cm_status 
 {
     memset(out, 0, sizeof *out);
     out->sequence = PROTOCOL_NO_SEQUENCE;
-    switch (find_magic()) {
+    switch (find_magic(PORT_NO_LIMIT)) {
     case FOUND_MAGIC:
         *status = receive_request(out, buffer, capacity);
         return true;
@@ -148,4 +148,33 @@ int protocol_reply(reply_kind kind, uint16_t sequence, const uint8_t *payload, s
     const size_t covered = REPLY_HEADER_BYTES + length;
     store32(record + covered, cm_crc32c(0, record, covered));
     return port_send(record, covered + CRC_BYTES);
+}
+
+static bool is_polynomial(const request *came, uint16_t sequence, unsigned component, unsigned prime,
+                          size_t length)
+{
+    return came->sequence == sequence && came->key == component && came->xof == prime &&
+           came->log2_scale == 0 && came->length == length;
+}
+
+cm_status protocol_ask_polynomial(uint16_t sequence, unsigned component, unsigned prime, uint64_t key_id,
+                                  uint8_t *buffer, size_t length)
+{
+    uint8_t wanted[POLYNOMIAL_WANTED_BYTES] = {(uint8_t)component, (uint8_t)prime};
+    store64(wanted + 4, key_id);
+    if (protocol_reply(REPLY_POLYNOMIAL_WANTED, sequence, wanted, sizeof wanted) != 0) {
+        return CM_ERR_SINK;
+    }
+    if (find_magic(PROTOCOL_HOST_PATIENCE_MS) != FOUND_MAGIC) {
+        return CM_ERR_FRAME_SHORT;
+    }
+    request came = {0};
+    const cm_status status = receive_request(&came, buffer, length);
+    if (status != CM_OK && status != CM_ERR_TOO_MANY) {
+        return status;
+    }
+    if (came.kind != REQUEST_POLYNOMIAL) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    return is_polynomial(&came, sequence, component, prime, length) ? CM_OK : CM_ERR_PUBLIC_KEY;
 }

@@ -2,7 +2,7 @@
 """The host's side of the link to a device: requests out, encrypted frames back.
 
 The records are specified in ports/README.md. This module checks every record's form and CRC-32C, and leaves
-what is inside the frames to the adapter. It never sees a key.
+what is inside the frames to the adapter. It never sees a secret key.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ STATUS_NAMES = (
     "CM_ERR_EXPANDER",
     "CM_ERR_FRAME_TAG",
     "CM_ERR_UNRECEIPTED",
+    "CM_ERR_PUBLIC_KEY",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
@@ -84,6 +85,7 @@ _STATUS_SENTENCES = {
     "CM_ERR_EXPANDER": "its firmware has not set up a seed expander, or gave two decryptors one: mend it",
     "CM_ERR_FRAME_TAG": "the tag of a result or receipt does not match: compare the enrolment, and drop it",
     "CM_ERR_UNRECEIPTED": "its last window waits for a receipt: hand it over, or have the window sent again",
+    "CM_ERR_PUBLIC_KEY": "the public key that came is not its owner's, or was altered: send it that key",
 }
 
 _VERSION = 1
@@ -97,13 +99,17 @@ _WINDOWS_SURVIVE, _WINDOW_UNRECEIPTED, _WINDOW_LOST = 1, 2, 4
 _REQUEST_MAGIC, _REPLY_MAGIC = b"CMRQ", b"CMRP"
 _ENCRYPT_WINDOW, _ENCRYPT_VALUES, _REPORT_REQUEST, _STOP = 1, 2, 3, 4
 _AIDED_BEGIN, _AIDED_RESULT, _AIDED_ANSWER = 5, 6, 7
-_ENCRYPT_AGAIN, _RECEIPT = 8, 9
+_ENCRYPT_AGAIN, _RECEIPT, _POLYNOMIAL = 8, 9, 10
 _RESULT_PIECE = 1024
-_DATA, _REPORT_REPLY, _END_REPLY = 1, 2, 3
+_DATA, _REPORT_REPLY, _END_REPLY, _POLYNOMIAL_WANTED = 1, 2, 3, 4
+_WANTED = struct.Struct("<BBHQ")
+_KEY_STREAMED = 4
 _MAX_REPLY_PAYLOAD = 64
 _MAX_REQUEST_PAYLOAD = 65536
 _MAX_ANSWER = 1 << 21
 """Bytes. The largest ciphertext takes 1.8 MB: two polynomials at 16 primes of 27 bits, n = 16384."""
+_MOST_POLYNOMIALS = 2 * 16
+"""The longest public key: two polynomials at each of 16 primes."""
 _NO_SEQUENCE = 0xFFFF
 _CHUNK = 65536
 
@@ -146,7 +152,8 @@ class DeviceReport:
     ``static_bytes`` is all static data, the arena and the sink buffer included (the values lie in the arena);
     ``stack_bytes`` the deepest its stack has been since it started, and ``total_bytes`` the sum of the two.
     ``ram_bytes`` is what the port may use, 0 if it has no fixed limit. ``status`` is how its start went:
-    one of STATUS_NAMES, or "unknown". ``windows`` is None for a device without an identity.
+    one of STATUS_NAMES, or "unknown". ``windows`` is None for a device without an identity. ``streams_key``:
+    the public key is not on the device, but sent to it while it encrypts.
     """
 
     version: str
@@ -162,6 +169,7 @@ class DeviceReport:
     ram_bytes: int
     status: str
     windows: WindowReport | None = None
+    streams_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -257,6 +265,9 @@ class DeviceLink:
         self.timeout = timeout
         self.measurement: Measurement | None = None
         """The measurement of the last request that succeeded."""
+        self.public_key: NDArray[np.uint32] | None = None
+        """The owner's public key, uint32 [data primes, 2, n] in NTT form (``PublicKey.load(keys).residues``),
+        for a device that has only its digests and asks for it while it encrypts."""
         os.set_blocking(self._output, False)
 
     def encrypt_window(self, window: ArrayLike, key: str = "symmetric", xof: str = "chacha20") -> bytes:
@@ -340,6 +351,7 @@ class DeviceLink:
             ram_bytes=ram,
             status=_name_of(status) or "unknown",
             windows=_windows(payload[_REPORT.size :]),
+            streams_key=bool(keys & _KEY_STREAMED),
         )
 
     def stop(self) -> None:
@@ -352,12 +364,21 @@ class DeviceLink:
         """Send one request with its fields as they are, and return all data of the answer."""
         deadline = time.monotonic() + self.timeout
         self._sequence = (self._sequence + 1) % _NO_SEQUENCE
-        header = _REQUEST.pack(
-            _REQUEST_MAGIC, _VERSION, kind, key, xof, log2_scale, 0, self._sequence, len(payload)
-        )
+        self._send(kind, payload, key, xof, log2_scale)
+        return self._answer(self._sequence, deadline)
+
+    def _send(self, kind: int, payload: bytes, *fields: int) -> None:
+        header = _REQUEST.pack(_REQUEST_MAGIC, _VERSION, kind, *fields, 0, self._sequence, len(payload))
         record = header + payload
         self.send_bytes(record + _CRC.pack(crc32c(record)))
-        return self._answer(self._sequence, deadline)
+
+    def send_polynomial(self, component: int, prime: int) -> None:
+        """Answer a device that asks for a polynomial of the public key: with it, or with none if the public
+        key here has no such polynomial."""
+        words = b""
+        if self.public_key is not None and prime < len(self.public_key) and component < 2:
+            words = self.public_key[prime, component].astype("<u4").tobytes()
+        self._send(_POLYNOMIAL, words, component, prime, 0)
 
     def send_bytes(self, data: bytes) -> None:
         """Write raw bytes to the device, within the timeout."""
@@ -395,9 +416,17 @@ class DeviceLink:
     def _answer(self, sequence: int, deadline: float) -> bytes:
         """Collect records up to the end record; those of earlier requests, never awaited, are skipped."""
         data = bytearray()
+        asked = 0
         while True:
             kind, number, payload = self._record(deadline)
             if number != sequence and number != _NO_SEQUENCE:
+                continue
+            if kind == _POLYNOMIAL_WANTED:
+                asked += 1
+                if len(payload) != _WANTED.size or asked > _MOST_POLYNOMIALS:
+                    raise self._fail("The device asks for more than a public key has: connect again.")
+                component, prime, *_ = _WANTED.unpack(payload)
+                self.send_polynomial(component, prime)
                 continue
             if kind != _END_REPLY:
                 data += payload
@@ -408,6 +437,11 @@ class DeviceLink:
                 raise self._fail(f"The device's end record has {len(payload)} bytes instead of {_END.size}.")
             status, *figures = _END.unpack(payload)
             measurement = Measurement(*figures)
+            if status != 0 and asked and self.public_key is None:
+                raise LinkError(
+                    "The device asks for its owner's public key, which it does not hold: set public_key.",
+                    _name_of(status),
+                )
             if status != 0:
                 raise _refusal(status)
             if number != sequence:
@@ -421,7 +455,7 @@ class DeviceLink:
 
     def _record(self, deadline: float) -> tuple[int, int, bytes]:
         magic, version, kind, sequence, length = _REPLY.unpack(self._peek(_REPLY.size, deadline))
-        known = kind in (_DATA, _REPORT_REPLY, _END_REPLY) and length <= _MAX_REPLY_PAYLOAD
+        known = _DATA <= kind <= _POLYNOMIAL_WANTED and length <= _MAX_REPLY_PAYLOAD
         if magic != _REPLY_MAGIC or (version == _VERSION and not known):
             raise self._fail("What the device sent is not a reply: check that it runs this firmware.")
         if version != _VERSION:

@@ -19,6 +19,9 @@
 #if !CM_PROVISIONED_TAGGED
 #error "provisioned_keys.h has no identity: make it with `ciphermote owner enroll`."
 #endif
+#if CM_PROVISIONED_STREAMED_KEY
+#error "provisioned_keys.h has digests of the public key: this firmware needs the key."
+#endif
 #if CM_PROVISIONED_SECRET_KEY && CM_PROVISIONED_PUBLIC_KEY
 #error "provisioned_keys.h has both keys: this firmware encrypts with one."
 #endif

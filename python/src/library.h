@@ -122,6 +122,7 @@ struct StatusError : std::runtime_error {
             CM_NAME(CM_ERR_EXPANDER)
             CM_NAME(CM_ERR_FRAME_TAG)
             CM_NAME(CM_ERR_UNRECEIPTED)
+            CM_NAME(CM_ERR_PUBLIC_KEY)
         }
 #undef CM_NAME
         return "";

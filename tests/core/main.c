@@ -27,6 +27,7 @@ void test_ring(void);
 void test_round_trip(void);
 void test_scheme(void);
 void test_stack(void);
+void test_streamed(void);
 void test_vectors(void);
 void test_wire(void);
 
@@ -44,6 +45,7 @@ static const cm_test_topic topics[] = {
     {"aided", test_aided},         {"vectors", test_vectors},
     {"compact", test_compact},     {"receipt", test_receipt},
     {"stack", test_stack},         {"arch", test_arch},
+    {"streamed", test_streamed},
 };
 
 enum { TOPICS = sizeof topics / sizeof topics[0] };

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reference application behind its link: requests of every kind, valid and invalid. Whatever arrives,
- * each request is answered by valid records, the last of them an end record. No choices.
+ * each request is answered by valid records, the last of them an end record; and after the device has asked
+ * for a polynomial of the public key, it sends nothing encrypted unless just that polynomial came. No
+ * choices.
  */
+#define _GNU_SOURCE /* memmem */
 #include "application.h"
 #include "bytes.h"
 #include "fuzz.h"
 #include "port.h"
 #include "protocol.h"
 
-enum { REQUEST_HEADER = 16, REPLY_HEADER = 12, CRC = 4 };
+enum { REQUEST_HEADER = 16, REPLY_HEADER = 12, CRC = 4, N = 1024, POLYNOMIAL_BYTES = 4 * N };
 
 const size_t fuzz_choices = 0;
 
@@ -26,6 +29,31 @@ size_t port_receive(uint8_t *out, size_t length, uint32_t patience_ms)
     return count;
 }
 
+/* As provisioned_keys.h describes it. */
+static void write_polynomial(uint8_t *bytes, unsigned component)
+{
+    for (uint32_t i = 0; i < N; i++) {
+        store32(bytes + 4u * i, 1u + i + 4096u * component);
+    }
+}
+
+static const uint8_t *wanted_since; /* where the link was when a polynomial was asked for; or null */
+static unsigned wanted;
+
+static void note_polynomial(const uint8_t *reply)
+{
+    if (wanted_since && reply[5] != REPLY_END) {
+        uint8_t polynomial[POLYNOMIAL_BYTES];
+        write_polynomial(polynomial, wanted);
+        fuzz_expect(
+            memmem(wanted_since, (size_t)(link_bytes - wanted_since), polynomial, sizeof polynomial) != NULL,
+            "nothing goes on without the owner's polynomial");
+    }
+    wanted_since = reply[5] == REPLY_POLYNOMIAL_WANTED ? link_bytes : NULL;
+    wanted = reply[REPLY_HEADER];
+    fuzz_expect(!wanted_since || (wanted < 2 && reply[REPLY_HEADER + 1] == 0), "the key has what is wanted");
+}
+
 int port_send(const uint8_t *bytes, size_t length)
 {
     fuzz_expect(length >= REPLY_HEADER + CRC && memcmp(bytes, "CMRP", 4) == 0, "a reply has its header");
@@ -33,8 +61,9 @@ int port_send(const uint8_t *bytes, size_t length)
                 "a reply is as long as it says");
     fuzz_expect(load32(bytes + length - CRC) == cm_crc32c(0, bytes, length - CRC),
                 "a reply has its checksum");
-    fuzz_expect(bytes[5] != REPLY_END || load32(bytes + REPLY_HEADER) <= CM_ERR_UNRECEIPTED,
+    fuzz_expect(bytes[5] != REPLY_END || load32(bytes + REPLY_HEADER) <= CM_ERR_PUBLIC_KEY,
                 "a status is one of ours");
+    note_polynomial(bytes);
     return 0;
 }
 
@@ -97,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     device_record_pack(record_bytes, &(device_record){.counter = 0});
     link_bytes = own;
     link_length = size;
+    wanted_since = NULL;
     fuzz_expect(application_run() == 0, "the link does not break");
     free(own);
     return 0;
@@ -115,7 +145,7 @@ static void repair(uint8_t *bytes, size_t length, unsigned *seed)
             store32(bytes + 12, (uint32_t)(fuzz_chance(seed) % 256 < room ? fuzz_chance(seed) % 256 : room));
         }
         if (fuzz_chance(seed) % 16 != 0) {
-            bytes[5] %= REQUEST_AIDED_ANSWER + 1;
+            bytes[5] %= REQUEST_POLYNOMIAL + 1;
             bytes[9] = 0;
         }
         const size_t payload = load32(bytes + 12) < room ? load32(bytes + 12) : room;
@@ -174,10 +204,18 @@ void fuzz_first_inputs(fuzz_store store)
     static const float values[8] = {1.0f, -2.0f, 0.25f};
     static const int16_t vectors[8] = {1, 2, 3, 4, -5, 6, -7, 8};
     ask(REQUEST_REPORT, 0, 0, 0, "", 0);
-    ask(REQUEST_ENCRYPT_VALUES, KEY_SYMMETRIC, CM_XOF_CHACHA20, 18, values, sizeof values);
+    ask(REQUEST_ENCRYPT_VALUES, KEY_SYMMETRIC, CM_XOF_CHACHA20, 10, values, sizeof values);
     ask(REQUEST_ENCRYPT_WINDOW, KEY_SYMMETRIC, CM_XOF_SHAKE256, 0, values, sizeof values);
     ask(REQUEST_STOP, 0, 0, 0, "", 0);
     store("requests", stream, stream_length);
+    stream_length = 0;
+    ask(REQUEST_ENCRYPT_VALUES, KEY_ASYMMETRIC, CM_XOF_NONE, 10, values, sizeof values);
+    for (unsigned component = 2; component-- > 0;) {
+        uint8_t polynomial[POLYNOMIAL_BYTES];
+        write_polynomial(polynomial, component);
+        ask(REQUEST_POLYNOMIAL, (uint8_t)component, 0, 0, polynomial, sizeof polynomial);
+    }
+    store("key", stream, stream_length);
     for (unsigned is_bfv = 0; is_bfv < 2; is_bfv++) {
         const cm_scheme scheme = is_bfv ? CM_BFV : CM_CKKS;
         stream_length = 0;

@@ -497,6 +497,7 @@ def read_link(data: bytes) -> None:
     os.close(answer_writer)
     with os.fdopen(answer_reader, "rb", 0) as reader, os.fdopen(request, "wb", 0) as writer:
         device = link.DeviceLink(reader, writer, timeout=5.0)
+        device.public_key = np.ones((2, 2, 8), dtype=np.uint32)
         asked = device.report if data[:1] == b"r" else lambda: device.encrypt_values([1.0])
         refuses(link.LinkError, asked)
 
@@ -513,6 +514,7 @@ def first_answers() -> Inputs:
     return {
         "data": b"e" + record(1, b"abc") + record(1, b"def") + end,
         "refusal": b"e" + refusal,
+        "key": b"e" + record(4, struct.pack("<BBHQ", 1, 0, 0, 8)) + record(1, b"abcdef") + end,
         "report": b"r" + report + record(3, bytes(16)),
     }
 

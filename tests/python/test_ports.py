@@ -27,6 +27,7 @@ from pathlib import Path
 import link as link_module
 import numpy as np
 import pytest
+from ciphermote.base.errors import FrameError
 from ciphermote.formats import frames as adapter
 from ciphermote.owner import provisioning as provision
 from ciphermote.owner.decryption import decrypt
@@ -989,6 +990,249 @@ def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[Devic
             wrong()
 
 
+# ---- a public key that is sent while the device encrypts ----
+
+PARAMETERS = by_name("n4096_q26x3_p27")
+READINGS = np.array([21.4, -27.0, 0.5], dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Devices that have digests of the owner's public key, one that has the key, and another's key."""
+
+    store: KeyStore
+    key: np.ndarray
+    another: np.ndarray
+    images: dict[str, Path]
+
+    def start(self, port: str, workdir: Path) -> ProcessDevice | QemuDevice:
+        return device(self.images, port, workdir)
+
+    def decrypt(self, data: bytes) -> np.ndarray:
+        return decrypt(adapter.adapt(data, PARAMETERS, self.store.key_id), self.store.secret())
+
+
+@pytest.fixture(scope="module")
+def streaming(tmp_path_factory: pytest.TempPathFactory) -> Streaming:
+    directory = tmp_path_factory.mktemp("streaming")
+    store = KeyStore.create(directory / "keys", PARAMETERS, relin=False)
+    another = KeyStore.create(directory / "another", PARAMETERS, relin=False)
+    given = provision.provision(store, public=True)
+    images = {}
+    for name, streamed, ports in (("streamed", True, PORTS), ("flat", False, ("mps2-an386",))):
+        headers = directory / name
+        headers.mkdir()
+        text = provision.to_c_header(given, stream_public_key=streamed)
+        (headers / "provisioned_keys.h").write_text(text)
+        built = make(*ports, "WINDOWS=0", f"GENERATED={headers}", f"BUILD={directory / 'build'}")
+        assert built.returncode == 0, built.stderr
+        for port in ports:
+            elf = directory / "build" / port / ("ciphermote" if port == "linux" else "ciphermote.elf")
+            images[port if streamed else name] = Path(shutil.copy(elf, headers / port))
+    keys = [provision.provision(owner, public=True).public_key for owner in (store, another)]
+    assert keys[0] is not None
+    assert keys[1] is not None
+    return Streaming(store, keys[0], keys[1], images)
+
+
+def bit(position: int) -> np.ndarray:
+    return (np.arange(4096) == position).astype(np.uint32)
+
+
+WORDS = {
+    "an altered first word": lambda keys, c, p: (keys.key[p, c] ^ bit(0), c, p),
+    "an altered last word": lambda keys, c, p: (keys.key[p, c] ^ bit(4095), c, p),
+    "another prime's": lambda keys, c, p: (keys.key[2, c], c, p),
+    "another prime's, named": lambda keys, c, p: (keys.key[2, c], c, 2),
+    "the other component": lambda keys, c, p: (keys.key[p, 1 - c], c, p),
+    "the other component, named": lambda keys, c, p: (keys.key[p, 1 - c], 1 - c, p),
+    "another key's": lambda keys, c, p: (keys.another[p, c], c, p),
+    "zeros": lambda keys, c, p: (0 * keys.key[p, c], c, p),
+    "a word too few": lambda keys, c, p: (keys.key[p, c, :-1], c, p),
+    "a word too many": lambda keys, c, p: (np.append(keys.key[p, c], keys.key[p, c, :1]), c, p),
+    "four of them": lambda keys, c, p: (np.tile(keys.key[p, c], 4), c, p),
+    "none": lambda keys, c, p: (keys.key[p, c, :0], c, p),
+}
+"""What is sent in place of a polynomial, and as which."""
+
+
+def send_sound(link: DeviceLink, words: np.ndarray, component: int, prime: int) -> None:
+    link._send(10, words.astype("<u4").tobytes(), component, prime, 0)
+
+
+def send_late(link: DeviceLink, words: np.ndarray, component: int, prime: int) -> None:
+    """The right one, as it answered an earlier request."""
+    link._sequence -= 1
+    send_sound(link, words, component, prime)
+    link._sequence += 1
+
+
+def send_damaged(link: DeviceLink, words: np.ndarray, component: int, prime: int) -> None:
+    header = struct.pack("<4s6BHI", b"CMRQ", 1, 10, component, prime, 0, 0, link._sequence, words.nbytes)
+    sent = header + words.astype("<u4").tobytes()
+    link.send_bytes(sent + struct.pack("<I", crc32c(sent) ^ 1))
+
+
+WAYS = {
+    "an earlier answer": (send_late, "CM_ERR_PUBLIC_KEY"),
+    "a wrong CRC": (send_damaged, "CM_ERR_FRAME_CRC"),
+    "half of it": (
+        lambda link, words, *_: link.send_bytes(record(words.tobytes(), kind=10)[:8000]),
+        "CM_ERR_FRAME_SHORT",
+    ),
+    "bytes that are no request": (lambda link, *_: link.send_bytes(bytes(999)), "CM_ERR_FRAME_SHORT"),
+    "silence": (lambda *_: None, "CM_ERR_FRAME_SHORT"),
+    "a request": (lambda link, *_: link._send(3, b"", 0, 0, 0), "CM_ERR_FRAME_FIELD"),
+    "more than any request": (
+        lambda link, *_: link.send_bytes(record(kind=10, length=65537)[:16]),
+        "CM_ERR_FRAME_FIELD",
+    ),
+}
+"""How the right polynomial does not come, and the status."""
+
+
+def send_wrong(keys: Streaming, link: DeviceLink, what: str, component: int, prime: int) -> str:
+    """Send that, and return the status it must have."""
+    if what in WORDS:
+        send_sound(link, *WORDS[what](keys, component, prime))
+        return "CM_ERR_PUBLIC_KEY"
+    send, status = WAYS[what]
+    send(link, keys.key[prime, component], component, prime)
+    return status
+
+
+def test_a_device_encrypts_under_a_key_that_comes_prime_by_prime(
+    streaming: Streaming, port: str, tmp_path: Path
+) -> None:
+    wanted = []
+    with streaming.start(port, tmp_path) as link:
+        link.public_key = streaming.key
+        send = link.send_polynomial
+        link.send_polynomial = lambda *which: (wanted.append(which), send(*which))[1]  # type: ignore[method-assign]
+        found = streaming.decrypt(link.encrypt_values(values(), log2_scale=22, key="asymmetric"))
+        assert np.abs(found - values()).max() < MOST_ERROR
+        report = link.report()
+        assert (report.keys, report.streams_key) == (("asymmetric",), True)
+    assert wanted == [(c, p) for p in range(3) for c in (1, 0)]
+
+
+def check_refusal(streaming: Streaming, link: DeviceLink, what: str) -> None:
+    """Of an encryption that is sent this in place of component 0 at prime 1, prime 0 leaves and no more."""
+    expected = []
+    sent = bytearray()
+    receive, send = link._record, link.send_polynomial
+
+    def listen(deadline: float) -> tuple[int, int, bytes]:
+        kind, sequence, payload = receive(deadline)
+        sent.extend(payload if kind == 1 else b"")
+        return kind, sequence, payload
+
+    def send_either(component: int, prime: int) -> None:
+        if (component, prime) == (0, 1):
+            expected.append(send_wrong(streaming, link, what, component, prime))
+        else:
+            send(component, prime)
+
+    link._record = listen  # type: ignore[method-assign]
+    link.send_polynomial = send_either  # type: ignore[method-assign]
+    with pytest.raises(LinkError) as caught:
+        link.encrypt_values(READINGS, key="asymmetric")
+    link._record, link.send_polynomial = receive, send  # type: ignore[method-assign]
+    assert [caught.value.status] == expected
+    assert {(frame.prime, frame.component) for frame in frames_of(bytes(sent))} == {(0, 0), (0, 1)}
+    with pytest.raises(FrameError, match="frames"):
+        streaming.decrypt(bytes(sent))
+
+
+@pytest.mark.parametrize(
+    ("port", "whats"),
+    [*(("linux", [what]) for what in (*WORDS, *WAYS)), ("mps2-an386", ["another key's", "a word too many"])],
+)
+def test_no_frame_of_a_prime_leaves_whose_polynomials_are_not_the_owners(
+    streaming: Streaming, port: str, tmp_path: Path, whats: list[str]
+) -> None:
+    with streaming.start(port, tmp_path) as link:
+        link.public_key = streaming.key
+        for what in whats:
+            check_refusal(streaming, link, what)
+        found = streaming.decrypt(link.encrypt_values(READINGS, key="asymmetric"))
+        assert np.abs(found[: len(READINGS)] - READINGS).max() < MOST_ERROR
+
+
+def test_a_device_whose_first_polynomial_is_wrong_sends_nothing(
+    streaming: Streaming, port: str, tmp_path: Path
+) -> None:
+    with streaming.start(port, tmp_path) as link:
+        for held, sentence in (
+            (streaming.another, r"\(CM_ERR_PUBLIC_KEY\): .* not its owner's"),
+            (streaming.key[:0], r"\(CM_ERR_PUBLIC_KEY\): .* not its owner's"),
+            (None, r"asks for its owner's public key, .* set public_key"),
+        ):
+            link.public_key = held
+            with pytest.raises(LinkError, match=sentence) as caught:
+                link.encrypt_values(READINGS, key="asymmetric")
+            assert caught.value.status == "CM_ERR_PUBLIC_KEY"
+
+
+def test_a_host_that_goes_away_ends_a_device_that_waits_for_its_key(
+    streaming: Streaming, tmp_path: Path
+) -> None:
+    request = struct.pack("<4s6BHI", b"CMRQ", 1, 2, 2, 0, 22, 0, 1, 4) + bytes(4)
+    done = subprocess.run(
+        [streaming.images["linux"]],
+        input=request + struct.pack("<I", crc32c(request)),
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    wanted = reply(4, struct.pack("<BBHQ", 1, 0, 0, streaming.store.key_id))
+    assert (done.returncode, done.stdout[: len(wanted)]) == (0, wanted)
+    assert struct.unpack_from("<2I", done.stdout[len(wanted) :], 12) == (11, 0)  # CM_ERR_FRAME_SHORT
+
+
+def test_a_device_that_asks_without_end_for_a_key_is_told_from_one_that_encrypts(
+    pipes: tuple[DeviceLink, int, int],
+) -> None:
+    link, _, replies = pipes
+    link.public_key = np.zeros((1, 2, 1), dtype=np.uint32)
+    os.write(replies, reply(4, struct.pack("<BBHQ", 9, 200, 0, 0)) * 33)
+    with pytest.raises(LinkError, match="more than a public key has"):
+        link.encrypt_values(READINGS, key="asymmetric")
+
+
+def flash_bytes(elf: Path) -> int:
+    sizes = subprocess.run(["arm-none-eabi-size", elf], capture_output=True, text=True, check=True).stdout
+    text, data, *_ = sizes.splitlines()[1].split()
+    return int(text) + int(data)
+
+
+def test_the_pages_table_says_what_a_streamed_key_takes_and_saves(
+    streaming: Streaming, tmp_path: Path
+) -> None:
+    found = {}
+    for name in ("flat", "mps2-an386"):
+        (tmp_path / name).mkdir()
+        with device(streaming.images, name, tmp_path / name) as link:
+            link.public_key = streaming.key
+            link.encrypt_values(values(), key="asymmetric")
+            report = link.report()
+        found[name] = [
+            flash_bytes(streaming.images[name]),
+            report.arena_bytes,
+            report.static_bytes,
+            report.stack_bytes,
+            report.total_bytes,
+        ]
+    rows = re.findall(
+        r"^\| (?:the key in flash|digests in flash)[^|]*((?:\| [\d,]+ )+)\|$", PAGE, re.MULTILINE
+    )
+    shown = [[int(cell.replace(",", "")) for cell in re.findall(r"[\d,]+", row)] for row in rows]
+    assert len(shown) == 2
+    for row, measured in zip(shown, (found["flat"], found["mps2-an386"]), strict=True):
+        assert row == pytest.approx(measured, rel=0.02)
+
+
 # ---- what ports/README.md says to type ----
 
 PAGE = (ROOT / "ports/README.md").read_text(encoding="utf-8")
@@ -1012,7 +1256,7 @@ def blocks(language: str) -> list[str]:
 def test_the_pages_first_reading_is_decrypted(tmp_path: Path) -> None:
     for name in ("core", "ports"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    (program,) = blocks("python")
+    program, *_ = blocks("python")
     (tmp_path / "simulate.py").write_text(program)
     walk, others, *_ = blocks("")
     *_, decrypted = [run_line(line, tmp_path) for line in walk.splitlines()]
@@ -1051,3 +1295,17 @@ def test_the_cores_that_the_page_names_are_there() -> None:
     assert known is not None
     shown = [*re.findall(r"cores\.py (\w+)", line), *re.findall(r"[\w]+", line.split(";")[1])]
     assert sorted(shown) == sorted(re.findall(r"\w+", known.group(1)))
+
+
+def test_the_pages_streamed_key_encrypts_and_an_altered_one_is_refused(tmp_path: Path) -> None:
+    for name in ("core", "ports"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    _, program = blocks("python")
+    (tmp_path / "stream.py").write_text(program)
+    run_line("ciphermote keygen keys --public-to keys-public", tmp_path)
+    (walk,) = [block for block in blocks("") if "--stream-public-key" in block]
+    said = [run_line(line, tmp_path) for line in walk.splitlines()]
+    readings = [float(number) for number in re.findall(r"│ [01] +│ +(-?[\d.]+)", said[-1])]
+    assert readings == pytest.approx([21.4, -27], abs=1e-3)
+    assert "streams_key=True" in said[-3]
+    assert "CM_ERR_PUBLIC_KEY" in said[-3]

@@ -325,8 +325,9 @@ def test_a_plain_modulus_without_slots_has_no_roots_to_provision(store: KeyStore
         provision(store, secret=True, plain_moduli=[40960])
 
 
-def test_the_c_header_compiles_with_both_keys_and_as_cpp(tmp_path: Path, both: Provision) -> None:
-    (tmp_path / "provisioned_keys.h").write_text(to_c_header(both))
+def compiles(folder: Path, header: str) -> bool:
+    """With both keys, as C and as C++, without warnings."""
+    (folder / "provisioned_keys.h").write_text(header)
     text = """#include "provisioned_keys.h"
 uint64_t used(void);
 uint64_t used(void)
@@ -338,18 +339,35 @@ uint64_t used(void)
     for compiler, name, standard in (("gcc", "main.c", "c11"), ("g++", "main.cpp", "c++17")):
         if shutil.which(compiler) is None:
             continue
-        (tmp_path / name).write_text(text)
-        command = [
-            compiler,
-            f"-std={standard}",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-c",
-            f"-I{ROOT}/core/include",
-            name,
-        ]
-        subprocess.run(command, cwd=tmp_path, check=True)
+        (folder / name).write_text(text)
+        flags = (f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-c", f"-I{ROOT}/core/include")
+        subprocess.run([compiler, *flags, name], cwd=folder, check=True)
+    return True
+
+
+def test_the_c_header_compiles_with_both_keys_and_as_cpp(tmp_path: Path, both: Provision) -> None:
+    assert compiles(tmp_path, to_c_header(both))
+
+
+def test_a_header_for_a_streamed_key_has_its_digests_and_no_key(tmp_path: Path, both: Provision) -> None:
+    text = to_c_header(both, stream_public_key=True)
+    assert "#define CM_PROVISIONED_STREAMED_KEY 1" in text
+    assert "cm_provisioned_residues" not in text
+    (found,) = re.findall(r"cm_provisioned_key_digests\[192\] = {(.*?)};", text, re.DOTALL)
+    digests = bytes(int(byte, 16) for byte in re.findall(r"0x(\w\w)", found))
+    assert both.public_key is not None
+    for place, (prime, component) in enumerate((p, c) for p in range(3) for c in range(2)):
+        words = struct.pack("<4096I", *both.public_key[prime, component])
+        key = struct.pack("<21sQIBB", b"ciphermote public key", both.key_id, PARMS.id, component, prime)
+        expected = hashlib.blake2b(words, digest_size=32, key=key).digest()
+        assert digests[32 * place : 32 * place + 32] == expected
+    assert compiles(tmp_path, text)
+
+
+def test_only_a_public_key_is_streamed(store: KeyStore) -> None:
+    assert "#define CM_PROVISIONED_STREAMED_KEY 0" in to_c_header(provision(store, public=True))
+    with pytest.raises(KeyFileError, match="no public key for the device to be sent"):
+        to_c_header(provision(store, secret=True), stream_public_key=True)
 
 
 # --- blobs ----------------------------------------------------------------------------------------

@@ -42,9 +42,11 @@ typedef struct cm_public_key {
     uint64_t key_id;
     /*
      * Returns n residues, NTT form, of one component (0 or 1) at one data prime; null if they are not
-     * available. They must not be in the arena, and must stay valid until the call after the next one: so a
-     * device can load its key from elsewhere, one prime at a time. A polynomial that begins with four zeros
-     * is refused, but swapped or equal components, or those of another set, are not noticed.
+     * available (CM_ERR_ARGUMENT), cm_refused_polynomial if they are not the owner's (CM_ERR_PUBLIC_KEY). They
+     * must not be in the arena, and must stay valid until the call after the next one, or until one for
+     * another prime: so a device can load its key from elsewhere, one prime at a time. A polynomial that
+     * begins with four zeros is refused. That residues are altered, swapped or of another key is not noticed
+     * here, but by cm_streamed_public_key.
      */
     const uint32_t *(*polynomial)(void *context, unsigned component, unsigned prime);
     void *context;
@@ -60,6 +62,38 @@ typedef struct cm_flat_public_key {
     uint32_t n;
 } cm_flat_public_key;
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime);
+
+#ifndef __AVR__ /* whose RAM has no room for polynomials */
+
+/* What the callback returns in place of residues that are not the owner's: zeros, which are never a key. */
+extern const uint32_t cm_refused_polynomial[4];
+
+#define CM_KEY_DIGEST_BYTES 32
+
+/*
+ * For a public key that comes while it is used, a prime at a time, from where anybody may alter it: let
+ * polynomial be cm_streamed_public_key_polynomial, and context point at this. Both polynomials of a prime are
+ * loaded and compared with their digests before either is used. One that differs is wiped, and ends the
+ * encryption with CM_ERR_PUBLIC_KEY: what was sent until then is of earlier primes, under the owner's key,
+ * and never becomes a whole ciphertext. An emitter that is component_major has the key loaded twice.
+ *
+ * A digest is BLAKE2b-256 of the 4n bytes, keyed with what the polynomial is (docs/wire-format.md);
+ * `ciphermote provision --stream-public-key` writes all of a key's.
+ */
+typedef struct cm_streamed_public_key {
+    const cm_params *params; /* this and the key id are those of the cm_public_key */
+    uint64_t key_id;
+    const uint8_t *digests; /* [data_primes][2][CM_KEY_DIGEST_BYTES], from the owner */
+    uint32_t *residues;     /* [2][n]: memory for the polynomials at one prime, outside the arena */
+    /* Put the polynomial's length = 4n bytes at bytes: residues, little-endian. CM_OK, or why it did not. */
+    cm_status (*load)(void *context, unsigned component, unsigned prime, uint8_t *bytes, size_t length);
+    void *context;
+    cm_status status; /* after CM_ERR_PUBLIC_KEY: load's, or CM_ERR_PUBLIC_KEY for a digest that differs */
+    uint8_t held;     /* the prime whose polynomials residues holds, plus 1; 0: none */
+} cm_streamed_public_key;
+const uint32_t *cm_streamed_public_key_polynomial(void *context, unsigned component, unsigned prime);
+
+#endif
 
 /*
  * The following four return CM_ERR_ARGUMENT for a null pointer, a prime that the set does not have, or a

@@ -56,7 +56,8 @@ typedef enum cm_status {
     CM_ERR_SESSIONS = 24,      /* for applications: the key's budget of client-aided sessions is spent */
     CM_ERR_EXPANDER = 25,      /* a seed expander that is not set up, or that another decryptor uses */
     CM_ERR_FRAME_TAG = 26,     /* the tag does not match: altered, forged, or of another key or counter */
-    CM_ERR_UNRECEIPTED = 27    /* for applications: the last window's receipt has not come */
+    CM_ERR_UNRECEIPTED = 27,   /* for applications: the last window's receipt has not come */
+    CM_ERR_PUBLIC_KEY = 28     /* a part of the public key did not come, or does not match its digest */
 } cm_status;
 
 /* Structs contain enums. On ARM the ABI decides their size, and config.h records it; elsewhere

@@ -173,6 +173,7 @@
 /* ---- random ---- */
 
 #define cmi_blake2b CM_SYMBOL(cmi_blake2b)
+#define cmi_blake2b_long CM_SYMBOL(cmi_blake2b_long)
 #define cmi_blake2xb CM_SYMBOL(cmi_blake2xb)
 #define cmi_blake2xb_node CM_SYMBOL(cmi_blake2xb_node)
 #define cmi_blake2xb_root CM_SYMBOL(cmi_blake2xb_root)

@@ -93,6 +93,10 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_UNRECEIPTED:
         return "The last window waits for its receipt: hand the device the gateway's, or have it send "
                "that window again.";
+    case CM_ERR_PUBLIC_KEY:
+        return "A polynomial of the public key did not come, or does not match the digest that the device "
+               "was given, so nothing was encrypted with it: discard what was sent of this ciphertext, and "
+               "send the device its owner's public key.";
     }
     return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }

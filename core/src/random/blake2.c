@@ -87,19 +87,35 @@ static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], ui
 }
 
 /* Compress a block of count <= 128 bytes, the rest zeros. */
-static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
+typedef void blake2b_absorber(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last);
+
+static void blake2b_load(uint64_t m[16], const uint8_t *bytes, size_t count)
 {
-    uint64_t m[16] = {0};
+    memset(m, 0, BLAKE2B_BLOCK_BYTES);
     if (count > 0) {
         memcpy(m, bytes, count);
     }
     for (unsigned i = 0; i < 16; i++) {
         m[i] = cmi_load64((const uint8_t *)&m[i]);
     }
+}
+
+static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
+{
+    uint64_t m[16];
+    blake2b_load(m, bytes, count);
     if (count <= BLAKE2B_BLOCK_BYTES / 2 && total <= UINT32_MAX &&
         CM_ARCH_TRY(blake2b_short, h, m, (uint32_t)total, last ? UINT32_MAX : 0)) {
         return;
     }
+    blake2b_compress(h, m, total, last);
+}
+
+/* Without a back-end's code for half blocks, which is large and of no use to long messages. */
+static void blake2b_absorb_long(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
+{
+    uint64_t m[16];
+    blake2b_load(m, bytes, count);
     blake2b_compress(h, m, total, last);
 }
 
@@ -124,8 +140,8 @@ static void blake2b_start(uint64_t h[8], const blake2b_parameters *p)
 }
 
 /* The chaining value after the last block: the digest's words. */
-static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, const uint8_t *key,
-                         const uint8_t *message, size_t message_bytes)
+static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, blake2b_absorber *absorb,
+                         const uint8_t *key, const uint8_t *message, size_t message_bytes)
 {
     uint64_t total = 0;
     size_t left = message_bytes;
@@ -133,16 +149,16 @@ static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, const uint8
     blake2b_start(h, p);
     if (p->key_bytes > 0) {
         total = BLAKE2B_BLOCK_BYTES;
-        blake2b_absorb(h, key, p->key_bytes, total, left == 0);
+        absorb(h, key, p->key_bytes, total, left == 0);
     }
     while (left > BLAKE2B_BLOCK_BYTES) {
         total += BLAKE2B_BLOCK_BYTES;
-        blake2b_absorb(h, message, BLAKE2B_BLOCK_BYTES, total, 0);
+        absorb(h, message, BLAKE2B_BLOCK_BYTES, total, 0);
         message += BLAKE2B_BLOCK_BYTES;
         left -= BLAKE2B_BLOCK_BYTES;
     }
     if (left > 0 || p->key_bytes == 0) {
-        blake2b_absorb(h, message, left, total + left, 1);
+        absorb(h, message, left, total + left, 1);
     }
 }
 
@@ -159,7 +175,17 @@ void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_
     const blake2b_parameters p = {
         .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
     uint64_t h[8];
-    blake2b_hash(h, &p, key, message, message_bytes);
+    blake2b_hash(h, &p, blake2b_absorb, key, message, message_bytes);
+    blake2b_bytes(digest, h, digest_bytes);
+}
+
+void cmi_blake2b_long(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
+                      const uint8_t *message, size_t message_bytes)
+{
+    const blake2b_parameters p = {
+        .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
+    uint64_t h[8];
+    blake2b_hash(h, &p, blake2b_absorb_long, key, message, message_bytes);
     blake2b_bytes(digest, h, digest_bytes);
 }
 
@@ -176,7 +202,7 @@ void cmi_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, si
 {
     const blake2b_parameters p = {
         .digest_bytes = 64, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1, .xof_length = length};
-    blake2b_hash(root, &p, key, message, message_bytes);
+    blake2b_hash(root, &p, blake2b_absorb, key, message, message_bytes);
 }
 
 void cmi_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8])

@@ -416,15 +416,22 @@ static bool public_key_in_arena(const cm_public_key *key, const void *arena, siz
             cmi_in_arena(flat->residues, 2u * polynomial * key->params->data_primes, arena, arena_bytes));
 }
 
-/* Null if the key cannot provide it, was never filled in, or is of another degree. */
-static const uint32_t *polynomial_of(const cm_public_key *key, unsigned component, unsigned index)
+/* CM_ERR_ARGUMENT if the key cannot provide it, was never filled in, or is of another degree. */
+static cm_status find_polynomial(const cm_public_key *key, unsigned component, unsigned index,
+                                 const uint32_t **found)
 {
     const cm_flat_public_key *flat = flat_key(key);
     if (flat && flat->n != (uint32_t)1 << key->params->log2_n) {
-        return NULL;
+        return CM_ERR_ARGUMENT;
     }
     const uint32_t *pk = key->polynomial(key->context, component, index);
-    return pk && cmi_filled_in(pk) ? pk : NULL;
+#ifndef __AVR__
+    if (pk == cm_refused_polynomial) {
+        return CM_ERR_PUBLIC_KEY;
+    }
+#endif
+    *found = pk;
+    return pk && cmi_filled_in(pk) ? CM_OK : CM_ERR_ARGUMENT;
 }
 
 /* Emit w, in coefficient form if that is asked for. */
@@ -441,13 +448,16 @@ static cm_status emit_in_form(const encryption_layout *parts, unsigned component
 /* u pk0 and u pk1 at once, as a back-end prefers to compute them; emit_tile then only adds. */
 static cm_status prepare_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index)
 {
-    const uint32_t *pk0 = polynomial_of(key, 0, index);
-    const uint32_t *pk1 = polynomial_of(key, 1, index);
-    if (!pk0 || !pk1) {
-        return CM_ERR_ARGUMENT;
+    const uint32_t *pk0;
+    const uint32_t *pk1;
+    cm_status status = find_polynomial(key, 0, index, &pk0);
+    if (status == CM_OK) {
+        status = find_polynomial(key, 1, index, &pk1);
     }
-    cmi_double_product(parts->u, parts->b, parts->packed, pk0, pk1, &parts->work->ring);
-    return CM_OK;
+    if (status == CM_OK) {
+        cmi_double_product(parts->u, parts->b, parts->packed, pk0, pk1, &parts->work->ring);
+    }
+    return status;
 }
 
 static void prepare_tile(const encryption_layout *parts)
@@ -487,9 +497,10 @@ static cm_status emit_tile(const encryption_layout *parts, const cm_public_key *
 {
     const cmi_ring *ring = &parts->work->ring;
     const uint32_t points = cmi_ring_points(ring);
-    const uint32_t *pk = polynomial_of(key, component, index);
-    if (!pk) {
-        return CM_ERR_ARGUMENT;
+    const uint32_t *pk;
+    const cm_status status = find_polynomial(key, component, index, &pk);
+    if (status != CM_OK) {
+        return status;
     }
     transform_component(parts, component);
     cmi_multiply_add(parts->w, parts->u, pk + (size_t)ring->tile * points, points, ring->prime);

@@ -82,6 +82,16 @@ def provision(
             "the keys declare). CM_PROVISIONED_LOG2_SCALE in the header."
         ),
     ] = None,
+    stream_public_key: Annotated[
+        bool,
+        typer.Option(
+            "--stream-public-key",
+            help="For a device without room for the public key: write 32-byte digests of its polynomials into "
+            "the header, two a prime, instead of the key. While the device encrypts, it asks its host for "
+            "them, one prime's at a time, and keeps them in 8n bytes of memory. Anybody may send them: it "
+            "uses only what matches.",
+        ),
+    ] = False,
     own_key: Annotated[
         Path | None,
         typer.Option(
@@ -118,6 +128,11 @@ def provision(
         raise ParameterError("--plain-modulus is for --format header: blobs hold no roots.")
     if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
         raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
+    if stream_public_key and (form is not BlobFormat.HEADER or key is DeviceKey.SYMMETRIC):
+        raise ParameterError(
+            "--stream-public-key is for --format header and a device that has the public key: give --key "
+            "asymmetric or both."
+        )
     if own_key is not None and key is not DeviceKey.SYMMETRIC:
         raise ParameterError("A device's own key is a secret key: give --key symmetric with --own-key.")
     primes = form is BlobFormat.PRIMES
@@ -155,8 +170,14 @@ def provision(
         for path, blob in zip(parts[1:], p.to_prime_blobs(given), strict=True):
             write(path, blob, _PROVISION)
     else:
-        content = p.to_c_header(given).encode() if form is BlobFormat.HEADER else p.to_blob(given)
+        content = (
+            p.to_c_header(given, stream_public_key=stream_public_key).encode()
+            if form is BlobFormat.HEADER
+            else p.to_blob(given)
+        )
         write(output, content, _PROVISION, secret=True)
     say(f"A new device's keys are in {output}: secret, and for one device only.")
+    if stream_public_key:
+        say("Instead of the public key it has digests: send the device the key itself while it encrypts.")
     if own_key is not None:
         say(f"Its rekey key is in {own_key}: public, for the server that runs `ciphermote rekey`.")

@@ -36,6 +36,7 @@ Version 1 had no largest value: its devices have the default one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from collections.abc import Sequence
@@ -59,6 +60,7 @@ from ciphermote.parameters.bounds import DEFAULT_LARGEST, check_largest, device_
 from ciphermote.parameters.c_source import c_definition
 
 DEVICE_SECRET_BYTES = 32
+KEY_DIGEST_BYTES = 32
 
 _MAGIC = b"CMPV"
 _VERSION, _WITHOUT_LARGEST = 2, 1
@@ -204,7 +206,24 @@ def _scale_lines(largest: float, log2_scale: int) -> list[str]:
     ]
 
 
-def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
+def public_key_digests(parameters: ParameterSet, key_id: int, residues: NDArray[np.uint32]) -> bytes:
+    """Return the digests by which a device knows its owner's public key, 32 bytes for each data prime and
+    component. residues: uint32 [data primes, 2, n], NTT form."""
+    label = b"ciphermote public key" + struct.pack("<QI", key_id, parameters.id)
+    return b"".join(
+        hashlib.blake2b(
+            residues[prime, component].astype("<u4").tobytes(),
+            digest_size=KEY_DIGEST_BYTES,
+            key=label + bytes([component, prime]),
+        ).digest()
+        for prime in range(len(residues))
+        for component in range(2)
+    )
+
+
+def to_c_header(
+    provisioned: Provision, command: str = "ciphermote provision", *, stream_public_key: bool = False
+) -> str:
     """Return the text of provisioned_keys.h, which defines cm_provisioned_device_secret,
     cm_provisioned_secret_key and cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and
     CM_PROVISIONED_PUBLIC_KEY 1 or 0, CM_PROVISIONED_N, CM_PROVISIONED_LARGEST, the bound on |value|, and for
@@ -212,8 +231,14 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
     scale. With an identity, CM_PROVISIONED_TAGGED is 1, and it also defines CM_PROVISIONED_DEVICE,
     CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
     Include it in one C file. command: the command named in its first lines.
+
+    stream_public_key: write digests of the public key in place of it. CM_PROVISIONED_STREAMED_KEY is 1 then,
+    and cm_provisioned_streamed_key, behind cm_provisioned_public_key, needs memory and a function that loads
+    polynomials. Raises KeyFileError without a public key.
     """
     p = provisioned
+    if stream_public_key and p.public_key is None:
+        raise KeyFileError("There is no public key for the device to be sent: provision with the public key.")
     built_in = p.parameters in BUILTIN
     symbol = f"cm_{p.parameters.name}" if built_in else "cm_provisioned_params"
     parts = [
@@ -233,6 +258,7 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
         *([] if p.log2_scale is None else _scale_lines(p.largest, p.log2_scale)),
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
+        f"#define CM_PROVISIONED_STREAMED_KEY {int(stream_public_key)}",
         f"#define CM_PROVISIONED_TAGGED {int(p.identity is not None)}",
         *_identity_lines(p.identity),
         "",
@@ -279,22 +305,50 @@ def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -
             "};",
         ]
     if p.public_key is not None:
+        form = "streamed" if stream_public_key else "flat"
+        context = "cm_provisioned_streamed_key" if stream_public_key else "cm_provisioned_flat_public_key"
         parts += [
             "",
-            "/* [data prime][component][n], NTT form. */",
-            f"static const uint32_t cm_provisioned_residues[{p.public_key.size}] = {{",
-            *_word_rows(p.public_key),
-            "};",
-            "static const cm_flat_public_key cm_provisioned_flat_public_key = {cm_provisioned_residues, "
-            f"{p.parameters.n}}};",
+            *(
+                _digest_lines(p.parameters, p.key_id, symbol, p.public_key)
+                if stream_public_key
+                else _residue_lines(p.public_key)
+            ),
             f"static const cm_public_key cm_provisioned_public_key = {{&{symbol}, {key_id}, "
-            "cm_flat_public_key_polynomial,",
-            "    (void *)&cm_provisioned_flat_public_key",
+            f"cm_{form}_public_key_polynomial,",
+            f"    (void *)&{context}",
             *_ROOTS_MEMBER,
             "};",
         ]
     parts += ["/* clang-format on */", "", "#endif", ""]
     return "\n".join(parts)
+
+
+def _residue_lines(residues: NDArray[np.uint32]) -> list[str]:
+    return [
+        "/* [data prime][component][n], NTT form. */",
+        f"static const uint32_t cm_provisioned_residues[{residues.size}] = {{",
+        *_word_rows(residues),
+        "};",
+        "static const cm_flat_public_key cm_provisioned_flat_public_key = {cm_provisioned_residues, "
+        f"{residues.shape[-1]}}};",
+    ]
+
+
+def _digest_lines(
+    parameters: ParameterSet, key_id: int, symbol: str, residues: NDArray[np.uint32]
+) -> list[str]:
+    digests = public_key_digests(parameters, key_id, residues)
+    return [
+        "/* [data prime][component]. */",
+        f"static const uint8_t cm_provisioned_key_digests[{len(digests)}] = {{",
+        *byte_rows(digests),
+        "};",
+        "/* To be given residues, the memory for one prime of the key, and load (ciphermote/keys.h). */",
+        f"static cm_streamed_public_key cm_provisioned_streamed_key = {{&{symbol}, "
+        f"UINT64_C(0x{key_id:016x}),",
+        "    cm_provisioned_key_digests, NULL, NULL, NULL, CM_OK, 0};",
+    ]
 
 
 def _identity_lines(identity: Identity | None) -> list[str]:
