@@ -1117,7 +1117,7 @@ def test_a_device_encrypts_under_a_key_that_comes_prime_by_prime(
 
 
 def check_refusal(streaming: Streaming, link: DeviceLink, what: str) -> None:
-    """Of an encryption that is sent this in place of component 0 at prime 1, prime 0 leaves and no more."""
+    """Send this in place of component 0 at prime 1, and check that prime 0 leaves and no more."""
     expected = []
     sent = bytearray()
     receive, send = link._record, link.send_polynomial

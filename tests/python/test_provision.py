@@ -326,7 +326,7 @@ def test_a_plain_modulus_without_slots_has_no_roots_to_provision(store: KeyStore
 
 
 def compiles(folder: Path, header: str) -> bool:
-    """With both keys, as C and as C++, without warnings."""
+    """Whether a header with both keys compiles as C and as C++, without warnings."""
     (folder / "provisioned_keys.h").write_text(header)
     text = """#include "provisioned_keys.h"
 uint64_t used(void);

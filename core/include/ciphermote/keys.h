@@ -42,8 +42,8 @@ typedef struct cm_public_key {
     uint64_t key_id;
     /*
      * Returns n residues, NTT form, of one component (0 or 1) at one data prime; null if they are not
-     * available (CM_ERR_ARGUMENT), cm_refused_polynomial if they are not the owner's (CM_ERR_PUBLIC_KEY). They
-     * must not be in the arena, and must stay valid until the call after the next one, or until one for
+     * available (CM_ERR_ARGUMENT), cm_refused_polynomial if they are not the owner's (CM_ERR_PUBLIC_KEY).
+     * They must not be in the arena, and must stay valid until the call after the next one, or until one for
      * another prime: so a device can load its key from elsewhere, one prime at a time. A polynomial that
      * begins with four zeros is refused. That residues are altered, swapped or of another key is not noticed
      * here, but by cm_streamed_public_key.

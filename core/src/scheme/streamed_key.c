@@ -18,12 +18,12 @@
 static const char digest_label[] = "ciphermote public key";
 
 enum {
-    LABEL_BYTES = sizeof digest_label - 1,
-    AT_KEY_ID = LABEL_BYTES,
-    AT_SET = AT_KEY_ID + 8,
-    AT_COMPONENT = AT_SET + 4,
-    AT_PRIME = AT_COMPONENT + 1,
-    WHICH_BYTES = AT_PRIME + 1
+    DIGEST_LABEL_BYTES = sizeof digest_label - 1,
+    AT_DIGEST_KEY_ID = DIGEST_LABEL_BYTES,
+    AT_DIGEST_SET = AT_DIGEST_KEY_ID + 8,
+    AT_DIGEST_COMPONENT = AT_DIGEST_SET + 4,
+    AT_DIGEST_PRIME = AT_DIGEST_COMPONENT + 1,
+    DIGEST_KEY_BYTES = AT_DIGEST_PRIME + 1
 };
 
 /* Whether the bytes are the polynomial that the owner's digest is of. */
@@ -31,14 +31,14 @@ static bool polynomial_is_owners(const cm_streamed_public_key *key, unsigned com
                                  const uint8_t *bytes, size_t length)
 {
     const uint8_t *expected = key->digests + (2u * prime + component) * CM_KEY_DIGEST_BYTES;
-    uint8_t which[WHICH_BYTES];
+    uint8_t which[DIGEST_KEY_BYTES];
     uint8_t digest[CM_KEY_DIGEST_BYTES];
     uint8_t differs = 0;
-    memcpy(which, digest_label, LABEL_BYTES);
-    cmi_store64(which + AT_KEY_ID, key->key_id);
-    cmi_store32(which + AT_SET, key->params->id);
-    which[AT_COMPONENT] = (uint8_t)component;
-    which[AT_PRIME] = (uint8_t)prime;
+    memcpy(which, digest_label, DIGEST_LABEL_BYTES);
+    cmi_store64(which + AT_DIGEST_KEY_ID, key->key_id);
+    cmi_store32(which + AT_DIGEST_SET, key->params->id);
+    which[AT_DIGEST_COMPONENT] = (uint8_t)component;
+    which[AT_DIGEST_PRIME] = (uint8_t)prime;
     cmi_blake2b_long(digest, sizeof digest, which, sizeof which, bytes, length);
     for (unsigned i = 0; i < CM_KEY_DIGEST_BYTES; i++) {
         differs |= digest[i] ^ expected[i];
@@ -46,7 +46,7 @@ static bool polynomial_is_owners(const cm_streamed_public_key *key, unsigned com
     return differs == 0;
 }
 
-static cm_status load_polynomial(const cm_streamed_public_key *key, unsigned component, unsigned prime)
+static cm_status load_key_polynomial(const cm_streamed_public_key *key, unsigned component, unsigned prime)
 {
     const size_t n = (size_t)1 << key->params->log2_n;
     const size_t length = n * sizeof(uint32_t);
@@ -64,12 +64,12 @@ static cm_status load_polynomial(const cm_streamed_public_key *key, unsigned com
 }
 
 /* Component 1 first, as it is encrypted with first. */
-static cm_status load_prime(cm_streamed_public_key *key, unsigned prime)
+static cm_status load_key_prime(cm_streamed_public_key *key, unsigned prime)
 {
     key->held = 0;
-    cm_status status = load_polynomial(key, 1, prime);
+    cm_status status = load_key_polynomial(key, 1, prime);
     if (status == CM_OK) {
-        status = load_polynomial(key, 0, prime);
+        status = load_key_polynomial(key, 0, prime);
     }
     if (status == CM_OK) {
         key->held = (uint8_t)(prime + 1u);
@@ -87,7 +87,7 @@ const uint32_t *cm_streamed_public_key_polynomial(void *context, unsigned compon
         return NULL;
     }
     if (key->held != prime + 1u) {
-        key->status = load_prime(key, prime);
+        key->status = load_key_prime(key, prime);
         if (key->status != CM_OK) {
             return cm_refused_polynomial;
         }

@@ -86,8 +86,8 @@ def provision(
         bool,
         typer.Option(
             "--stream-public-key",
-            help="For a device without room for the public key: write 32-byte digests of its polynomials into "
-            "the header, two a prime, instead of the key. While the device encrypts, it asks its host for "
+            help="For a device without room for the public key: write digests of its polynomials into the "
+            "header, 64 bytes a prime, instead of the key. While the device encrypts, it asks its host for "
             "them, one prime's at a time, and keeps them in 8n bytes of memory. Anybody may send them: it "
             "uses only what matches.",
         ),
