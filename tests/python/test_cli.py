@@ -560,7 +560,7 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["keygen", tmp_path / "new", "--public-to", keys], "already holds a secret key"),
         (["provision", nothing, *out], "holds no keys"),
         (["provision", keys, *out, "--format", "primes"], "Only a public key"),
-        (["provision", keys, *out, "--stream-public-key"], "--stream-public-key is for .* asymmetric"),
+        (["provision", keys, *out, "--stream-public-key"], "a device that has the public key: give"),
         (["provision", keys, "-o", nothing / "x"], "cannot be written"),
         (["provision", house / "public", *out], "stays with the owner"),
         (["params", "--bits", "26"], "begins with its ring degree"),
