@@ -58,6 +58,7 @@ module cm_client_commands #(
     output wire                    generates_o,
     output wire                    enters_o,    // A secret key is loaded as it was entered.
     output wire                    loads_key_o, // A secret key is loaded that was entered or drawn.
+    output wire                    makes_tables_o,
     output wire                    symmetric_o,
     output wire                    public_key_o,
     output reg                     in_coefficients_o,
@@ -67,7 +68,8 @@ module cm_client_commands #(
     `include "cm_client_map.svh"
     `include "cm_client_items.svh"
     localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY,
-                     DECRYPT = COMMAND_DECRYPT, GENERATE = COMMAND_GENERATE, PUBLISH = COMMAND_PUBLISH;
+                     DECRYPT = COMMAND_DECRYPT, GENERATE = COMMAND_GENERATE, PUBLISH = COMMAND_PUBLISH,
+                     TABLES = COMMAND_TABLES;
 
     reg [3:0] command;
     assign publishes_o = command == PUBLISH;
@@ -75,17 +77,19 @@ module cm_client_commands #(
     assign generates_o = command == GENERATE;
     assign enters_o = command == LOAD_KEY;
     assign loads_key_o = enters_o || generates_o;
+    assign makes_tables_o = command == TABLES;
     assign symmetric_o = command == SYMMETRIC || publishes_o;
     assign public_key_o = command == PUBLIC;
     assign pieces_o = public_key_o ? 8'd3 : (symmetric_o || generates_o) ? 8'd1 : 8'd0;
 
     assign encryption_o = code_i == SYMMETRIC || code_i == PUBLIC;
     wire   enters_key = code_i == LOAD_KEY || code_i == GENERATE;
-    wire   known = encryption_o || enters_key || code_i == DECRYPT || code_i == PUBLISH;
+    wire   needs_no_key = code_i == GENERATE || code_i == TABLES;
+    wire   known = encryption_o || enters_key || code_i == DECRYPT || code_i == PUBLISH || code_i == TABLES;
     wire   draws_seeds = encryption_o || code_i == PUBLISH;
-    wire   key_there = (with_tags_i && !enters_key && !tag_keys_there_i[code_i == DECRYPT])
+    wire   key_there = (with_tags_i && !enters_key && !needs_no_key && !tag_keys_there_i[code_i == DECRYPT])
         || (draws_seeds && !secret_entered_i) ? 1'b0
-        : (code_i == LOAD_KEY) ? trits_there_i : (code_i == GENERATE) ? 1'b1
+        : (code_i == LOAD_KEY) ? trits_there_i : needs_no_key ? 1'b1
         : (code_i == PUBLIC) ? public_there_i : secret_there_i;
     wire   allowed = (code_i != SYMMETRIC || policy_i[POLICY_ENCRYPT])
         && (code_i != DECRYPT || policy_i[1:0] == DECRYPT_ALWAYS

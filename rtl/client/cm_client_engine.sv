@@ -188,6 +188,7 @@ module cm_client_engine #(
     wire             encryption;     // The command's code is that of an encryption, accepted or not.
     wire             draws_seeds;    // A command that draws seeds is accepted for a ciphertext.
     wire             encrypts, decrypts, publishes, generates, enters, loads_key, symmetric, public_key;
+    wire             makes_tables;
     wire             in_coefficients, encodes_ckks, decodes_ckks, front_busy;
     wire [COUNT-1:0] pieces_of_one;  // pieces of randomness that a ciphertext takes
     wire [COUNT-1:0] begun, finished; // numbers of ciphertexts, or keys
@@ -212,7 +213,7 @@ module cm_client_engine #(
         .draws_seeds_o(draws_seeds), .unknown_o(unknown_command), .no_key_o(no_key),
         .not_allowed_o(not_allowed), .unfit_o(unfit), .decrypts_o(decrypts), .encrypts_o(encrypts),
         .publishes_o(publishes), .generates_o(generates), .enters_o(enters), .loads_key_o(loads_key),
-        .symmetric_o(symmetric), .public_key_o(public_key), .in_coefficients_o(in_coefficients),
+        .makes_tables_o(makes_tables), .symmetric_o(symmetric), .public_key_o(public_key), .in_coefficients_o(in_coefficients),
         .pieces_o(pieces_of_one), .begun_o(begun)
     );
     cm_client_counter u_counter (
@@ -353,8 +354,8 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   coded_index, decoded_index, decoded_mirror;
     wire [63:0]            coded_pair;
     cm_client_load_control #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .LOADED(LOADED)) u_load_control (
-        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .decrypts_i(decrypts), .publishes_i(publishes),
-        .enters_i(enters), .symmetric_i(symmetric), .public_key_i(public_key),
+        .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .decrypts_i(decrypts),
+        .makes_tables_i(makes_tables), .publishes_i(publishes), .enters_i(enters), .symmetric_i(symmetric), .public_key_i(public_key),
         .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one), .begun_i(begun),
         .last_prime_i(last_prime), .pieces_done_i(pieces_done), .sampling_i(sampling), .groups_i(groups),
         .fills_done_i(fills_done), .filling_i(filling), .filled_i(filled), .uniform_valid_i(uniform_valid),
@@ -411,6 +412,9 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   stream_late; // pair whose residues in the set are added to its product
     wire [PAIR_BITS-1:0]   streamed_index;
     wire                   drain_issues;
+    wire [1:0]             half_entered = {table_index[0], !table_index[0]}; // of a pair of a table or a key
+    wire                   stream_to_table, stream_drained, twiddles_ready, twiddles_leave, twiddles_factor;
+    wire [PAIR_BITS-1:0]   twiddles_index, product_index;
     wire [1:0]             drain_set;
     wire [PAIR_BITS-1:0]   drain_index;
     cm_client_lane_control #(.LOG2_PRIMES(LOG2_PRIMES)) u_lane_control (
@@ -437,8 +441,11 @@ module cm_client_engine #(
         .write_index_i(loader_writes ? loaded_index : streamed_index),
         .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
         .wipe_i(wipes), .wipe_address_i(wipe_address),
-        .table_write_i(table_write), .table_prime_i(table_prime), .table_index_i(table_index),
-        .table_data_i(write_data_i[WIDTH-1:0])
+        .table_write_i(makes_tables ? {2{stream_to_table}} : half_entered & {2{table_write}}),
+        .table_read_i(twiddles_leave), .table_prime_i(makes_tables ? stream_prime : table_prime),
+        .table_index_i(makes_tables ? product_index : table_index[LOG2_N-1:1]),
+        .table_data_i(makes_tables ? streamed : {2{write_data_i[WIDTH-1:0]}}),
+        .table_read_index_i(twiddles_index)
     );
 
     // --- the stream ----------------------------------------------------------------------------------------
@@ -448,29 +455,36 @@ module cm_client_engine #(
     wire                 queue_room, queue_valid, queue_take, result_taken, drain_gives, result_writes;
     wire                 stream_multiplies, takes_off, from_read, needs_uniform, last_item;
     wire                 stream_to_key, stream_to_frame, stream_gives, seed_start, frame_start;
-    wire [PAIR_BITS-1:0] product_index;
     wire [PAIR-1:0]      queue_pair, message_made, secret_pair, public_pair_0, public_pair_1;
     cm_client_stream_control #(
         .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .PRODUCED(PRODUCED), .LOADED(LOADED), .ADD(ADD)
     ) u_stream_control (
         .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .decrypts_i(decrypts), .encrypts_i(encrypts),
-        .loads_key_i(loads_key), .symmetric_i(symmetric), .public_key_i(public_key),
-        .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one), .begun_i(begun),
-        .last_prime_i(last_prime), .pieces_done_i(pieces_done), .fills_done_i(fills_done),
+        .loads_key_i(loads_key), .makes_tables_i(makes_tables), .symmetric_i(symmetric),
+        .public_key_i(public_key), .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one),
+        .begun_i(begun), .last_prime_i(last_prime), .pieces_done_i(pieces_done), .fills_done_i(fills_done),
         .lanes_done_i(lanes_done), .drains_done_i(drains_done), .drain_set_i(drain_set),
         .load_busy_i(load_busy), .uniform_valid_i(uniform_valid), .read_known_i(read_known),
         .read_seeded_i(read_seeded), .read_valid_i(read_pair_valid), .frame_ready_i(frame_ready),
-        .room_i(queue_room), .result_ends_i(result_ends), .seeds_hold_i(seeds_hold),
+        .room_i(queue_room), .table_ready_i(twiddles_ready), .result_ends_i(result_ends), .seeds_hold_i(seeds_hold),
         .seeds_published_i(seeds_published), .opens_o(opens), .opened_o(opened), .running_o(streaming),
         .uses_loader_o(stream_uses_loader), .issue_o(stream_issues), .index_o(stream_index),
         .add_o(stream_adds), .prime_o(stream_prime), .place_o(stream_place), .component_o(component),
         .multiplies_o(stream_multiplies), .leaves_o(stream_leaves), .takes_off_o(takes_off),
         .from_read_o(from_read), .needs_uniform_o(needs_uniform), .a_set_o(stream_a_set),
         .b_set_o(stream_b_set), .to_set_o(stream_to_set), .writes_set_o(stream_writes),
-        .writes_key_o(stream_to_key), .writes_frame_o(stream_to_frame), .reserves_o(stream_gives),
+        .writes_key_o(stream_to_key), .writes_table_o(stream_to_table), .drained_o(stream_drained), .writes_frame_o(stream_to_frame), .reserves_o(stream_gives),
         .seed_start_o(seed_start), .frame_start_o(frame_start), .last_item_o(last_item),
         .key_loaded_o(secret_loaded), .streams_done_o(streams_done), .streamed_o(streamed_sets),
         .finished_o(finished)
+    );
+
+    // Twiddles are made as a key is loaded: from their table, and back to it.
+    cm_client_twiddles #(.LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS)) u_twiddles (
+        .clk_i(clk_i), .rst_i(clears), .runs_i(streaming && makes_tables), .index_i(stream_index),
+        .issue_i(stream_issues && makes_tables), .drained_i(stream_drained), .writes_i(stream_to_table),
+        .ready_o(twiddles_ready), .read_o(twiddles_leave), .read_index_o(twiddles_index),
+        .takes_factor_o(twiddles_factor)
     );
 
     // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R. A
@@ -489,21 +503,19 @@ module cm_client_engine #(
     );
     wire [LOG2_PRIMES-1:0] public_prime = key_write ? table_prime : stream_prime;
     wire [PAIR_BITS-1:0]   public_at = key_write ? table_index[LOG2_N-1:1] : stream_index;
-    // Residue of the pair that is entered.
-    wire [1:0]             public_residue = {table_index[0], !table_index[0]};
     wire                   public_reads = stream_issues && public_key && !stream_leaves;
     cm_client_key #(
         .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
     ) u_public_0 (
         .clk_i(clk_i), .wipe_i(1'b0), .prime_i(public_prime), .index_i(public_at),
-        .write_i(public_residue & {2{key_write && !table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
+        .write_i(half_entered & {2{key_write && !table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
         .read_i(public_reads && !component), .pair_o(public_pair_0)
     );
     cm_client_key #(
         .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
     ) u_public_1 (
         .clk_i(clk_i), .wipe_i(1'b0), .prime_i(public_prime), .index_i(public_at),
-        .write_i(public_residue & {2{key_write && table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
+        .write_i(half_entered & {2{key_write && table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
         .read_i(public_reads && component), .pair_o(public_pair_1)
     );
     cm_client_multiply_add #(
@@ -511,7 +523,8 @@ module cm_client_engine #(
         .LOADED(LOADED), .ADD(ADD)
     ) u_multiply_add (
         .clk_i(clk_i), .q_i(prime_q[stream_prime]), .index_i(stream_index), .decrypts_i(decrypts),
-        .loads_key_i(loads_key), .public_key_i(public_key), .component_i(component),
+        .loads_key_i(loads_key), .makes_tables_i(makes_tables), .takes_factor_i(twiddles_factor),
+        .public_key_i(public_key), .component_i(component),
         .multiplies_i(stream_multiplies), .leaves_i(stream_leaves), .takes_off_i(takes_off),
         .needs_uniform_i(needs_uniform), .drawn_i(drawn_late), .set_a_i(set_a),
         .key_factor_i(prime_key_factor[stream_prime]), .secret_i(secret_pair), .public_0_i(public_pair_0),

@@ -42,6 +42,7 @@ module cm_client_key_check #(
     wire                     word_follows = this_word == next_word;
     reg  [LOG2_PRIMES-1:0]   secret_last, public_last; // the last prime of each key
     wire                     enters_key = code_i == COMMAND_LOAD_KEY || code_i == COMMAND_GENERATE;
+    wire                     replaces_tables = table_i || (accepted_i && code_i == COMMAND_TABLES);
     assign trits_there_o = trits_there;
     assign secret_there_o = secret_there && last_prime_i <= secret_last;
     assign public_there_o = public_there && last_prime_i <= public_last;
@@ -95,8 +96,8 @@ module cm_client_key_check #(
             trits_there <= 1'b0;
             next_trits <= {(LOG2_N - 3){1'b0}};
         end
-        if ((accepted_i && enters_key) || replaces_primes_i || table_i) secret_there <= 1'b0;
-        if (replaces_primes_i || table_i) begin
+        if ((accepted_i && enters_key) || replaces_primes_i || replaces_tables) secret_there <= 1'b0;
+        if (replaces_primes_i || replaces_tables) begin
             public_there <= 1'b0;
             next_word <= {KEY_WORD_BITS{1'b0}};
         end

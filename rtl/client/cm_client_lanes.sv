@@ -48,11 +48,15 @@ module cm_client_lanes #(
     // Wiping writes zeros to a row of every set.
     input  wire                   wipe_i,
     input  wire [LOG2_N-1:0]      wipe_address_i,
-    // Twiddles times R enter by their number, while no transform runs.
-    input  wire                   table_write_i,
+    // Pairs of twiddles times R, numbers 2 j and 2 j + 1, enter and leave while no transform runs. What is
+    // read leaves at a_o two cycles later, if no set is read there. A pair may be read while another one is
+    // written, unless both numbers are below 2^ROW_BITS.
+    input  wire [1:0]             table_write_i, // a bit for each twiddle of the pair
+    input  wire                   table_read_i,
     input  wire [LOG2_PRIMES-1:0] table_prime_i,
-    input  wire [LOG2_N-1:0]      table_index_i,
-    input  wire [WIDTH-1:0]       table_data_i
+    input  wire [LOG2_N-2:0]      table_index_i,
+    input  wire [2*WIDTH-1:0]     table_data_i,
+    input  wire [LOG2_N-2:0]      table_read_index_i
 );
     `include "cm_refuse.svh"
     generate
@@ -205,7 +209,7 @@ module cm_client_lanes #(
         end
         a_natural <= a_natural_i;
         b_natural <= b_natural_i;
-        a_pair <= paired(a_words, a_natural);
+        a_pair <= paired(a_words, a_natural) | table_pair;
         b_pair <= paired(b_words, b_natural);
     end
     assign a_o = a_pair;
@@ -213,12 +217,11 @@ module cm_client_lanes #(
 
     // --- twiddles ------------------------------------------------------------------------------------------
 
-    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a
+    // Twiddles below number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a
     // time, each by the units whose numbers end in its own. Two neighbours are a word of a memory.
-    localparam integer COMMON = ROW_BITS + 1;
     localparam integer WORD_BITS = LOG2_PRIMES + ROW_BITS;
-    wire [1:0]                        entered_half = {table_index_i[0], !table_index_i[0]};
-    wire [2*WIDTH-1:0]                entered_twice = {2{table_data_i}};
+    wire                              table_here = table_write_i != 2'b00 || table_read_i;
+    reg  [2*WIDTH-1:0]                table_pair; // the one that was read, or 0
     wire [2*WIDTH-1:0]                common_word;
     reg                               common_odd;
     wire [WIDTH-1:0]                  common = common_odd ? common_word[WIDTH +: WIDTH]
@@ -230,30 +233,50 @@ module cm_client_lanes #(
         common_odd <= table_address[0];
     end
 
-    wire common_here = table_write_i && table_index_i >> COMMON == {LOG2_N{1'b0}};
+    wire common_enters = table_index_i >> ROW_BITS == 0;
+    wire common_leaves = table_read_i && table_read_index_i >> ROW_BITS == 0;
+    wire [1:0] common_write = table_write_i & {2{common_enters}};
     cm_ram_single #(
         .WIDTH(2 * WIDTH), .PARTS(2), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(WORD_BITS)
     ) u_common (
-        .clk_i(clk_i), .address_i(table_write_i ? {table_prime_i, table_index_i[ROW_BITS:1]}
-                                                : {prime_i, table_address[ROW_BITS:1]}),
-        .write_i(entered_half & {2{common_here}}), .write_data_i(entered_twice),
-        .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] < 2), .read_data_o(common_word)
+        .clk_i(clk_i),
+        .address_i(!table_here ? {prime_i, table_address[ROW_BITS:1]}
+            : {table_prime_i, (common_write != 2'b00) ? table_index_i[0 +: ROW_BITS]
+                                                      : table_read_index_i[0 +: ROW_BITS]}),
+        .write_i(common_write), .write_data_i(table_data_i),
+        .read_i(common_leaves || (busy_o && table_address[TABLE_BITS-1:ROW_BITS] < 2)),
+        .read_data_o(common_word)
     );
+    reg common_left;
+    always_ff @(posedge clk_i) common_left <= common_leaves;
     generate
         for (e = 1; e <= LOG2_UNITS; e = e + 1) begin : g_level
-            wire here = table_write_i && table_index_i >> (ROW_BITS + e) == 1;
+            wire enters = table_write_i != 2'b00 && table_index_i >> (ROW_BITS + e - 1) == 1;
+            wire leaves = table_read_i && table_read_index_i >> (ROW_BITS + e - 1) == 1;
+            wire [ROW_BITS-1:0] row = enters ? table_index_i[e-1 +: ROW_BITS]
+                : table_read_index_i[e-1 +: ROW_BITS];
             wire [WIDTH*(1<<e)-1:0] words;
             for (k = 0; k < (1 << e); k = k + 2) begin : g_own
+                wire leaves_here = leaves && (table_read_index_i & ((1 << (e - 1)) - 1)) == k >> 1;
                 cm_ram_single #(
                     .WIDTH(2 * WIDTH), .PARTS(2), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(WORD_BITS)
                 ) u_table (
-                    .clk_i(clk_i), .address_i(table_write_i ? {table_prime_i, table_index_i[e +: ROW_BITS]}
-                                                            : {prime_i, table_address[ROW_BITS-1:0]}),
-                    .write_i(entered_half & {2{here && (table_index_i & ((1 << e) - 2)) == k}}),
-                    .write_data_i(entered_twice),
-                    .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] == e + 1),
+                    .clk_i(clk_i),
+                    .address_i(table_here ? {table_prime_i, row} : {prime_i, table_address[ROW_BITS-1:0]}),
+                    .write_i(table_write_i & {2{enters && (table_index_i & ((1 << (e - 1)) - 1)) == k >> 1}}),
+                    .write_data_i(table_data_i),
+                    .read_i(leaves_here || (busy_o && table_address[TABLE_BITS-1:ROW_BITS] == e + 1)),
                     .read_data_o(words[WIDTH*k +: 2*WIDTH])
                 );
+                // Of the largest numbers only the first is read, which is a factor of the others.
+                if (e < LOG2_UNITS || k == 0) begin : g_leaves
+                    reg left;
+                    always_ff @(posedge clk_i) left <= leaves_here;
+                    assign left_pairs[2*WIDTH*(((1<<e)+k)>>1) +: 2*WIDTH] = words[WIDTH*k +: 2*WIDTH]
+                        & {(2 * WIDTH){left}};
+                end else begin : g_stays
+                    assign left_pairs[2*WIDTH*(((1<<e)+k)>>1) +: 2*WIDTH] = {(2 * WIDTH){1'b0}};
+                end
             end
             for (k = 0; k < (1 << e); k = k + 1) begin : g_copies
                 wire [WIDTH-1:0] word = words[WIDTH*k +: WIDTH];
@@ -263,6 +286,16 @@ module cm_client_lanes #(
             end
         end
     endgenerate
+
+    wire [2*WIDTH*UNITS-1:0] left_pairs; // pairs that were read, or 0: the common one, then {e, k / 2}
+    assign left_pairs[0 +: 2*WIDTH] = common_word & {(2 * WIDTH){common_left}};
+    integer left_from;
+    always_comb begin
+        table_pair = {(2 * WIDTH){1'b0}};
+        for (left_from = 0; left_from < UNITS; left_from = left_from + 1) begin
+            table_pair = table_pair | left_pairs[2*WIDTH*left_from +: 2*WIDTH];
+        end
+    end
 
     wire [WIDTH*UNITS-1:0] read_factors;
     wire [WIDTH*UNITS-1:0] factors;

@@ -16,6 +16,7 @@ module cm_client_load_control #(
     input  wire                   begins_i,       // A command begins, and counts start at zero.
     // The command being executed.
     input  wire                   decrypts_i,
+    input  wire                   makes_tables_i,
     input  wire                   publishes_i,
     input  wire                   enters_i,       // LOAD_KEY, whose coefficients are there
     input  wire                   symmetric_i,
@@ -85,7 +86,7 @@ module cm_client_load_control #(
     assign            issue_o = running && (set_free || set_trails) && source_there;
     assign            busy_o = !idle && (!running || set_free);
     cm_client_pair_counter #(.BITS(PAIR_BITS), .CYCLES(LOADED)) u_pairs (
-        .clk_i(clk_i), .rst_i(rst_i), .start_i(!decrypts_i && begun_i != ciphertexts), .issue_i(issue_o),
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(!decrypts_i && !makes_tables_i && begun_i != ciphertexts), .issue_i(issue_o),
         .may_end_i(1'b1), .idle_o(idle), .running_o(running), .index_o(index_o), .ends_o(ends)
     );
 

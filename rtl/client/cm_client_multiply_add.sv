@@ -23,6 +23,8 @@ module cm_client_multiply_add #(
     // The item.
     input  wire               decrypts_i,
     input  wire               loads_key_i,
+    input  wire               makes_tables_i,
+    input  wire               takes_factor_i, // makes_tables_i: the lower residue of set_a_i is the factor
     input  wire               public_key_i,
     input  wire               component_i,
     input  wire               multiplies_i,
@@ -31,7 +33,7 @@ module cm_client_multiply_add #(
     input  wire               needs_uniform_i,
     // The first factor is one of these:
     input  wire [2*WIDTH-1:0] drawn_i,      // a pair that is drawn or read, two cycles behind its number
-    input  wire [2*WIDTH-1:0] set_a_i,      // a pair of a set, which may also be added
+    input  wire [2*WIDTH-1:0] set_a_i,      // a pair of a set, which may also be added, or of twiddles
     // The second factor is one of these, a cycle behind the number of its pair:
     input  wire [WIDTH-1:0]   key_factor_i,
     input  wire [2*WIDTH-1:0] secret_i,
@@ -53,8 +55,10 @@ module cm_client_multiply_add #(
     reg [PAIR-1:0]  key_pair;
     always_ff @(posedge clk_i) begin
         q <= q_i;
-        key_pair <= loads_key_i ? {2{key_factor_i}}
-            : public_key_i ? (component_i ? public_1_i : public_0_i) : secret_i;
+        if (takes_factor_i) key_pair <= {2{set_a_i[0 +: WIDTH]}};
+        else if (!makes_tables_i)
+            key_pair <= loads_key_i ? {2{key_factor_i}}
+                : public_key_i ? (component_i ? public_1_i : public_0_i) : secret_i;
     end
 
     genvar g;
@@ -70,7 +74,7 @@ module cm_client_multiply_add #(
                 .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
             );
             wire [WIDTH-1:0] addend = leaves_i ? loaded_i[WIDTH*g +: WIDTH] : takes_off_i ? set_a
-                : (multiplies_i || decrypts_i || loads_key_i) ? {WIDTH{1'b0}} : set_b_i[WIDTH*g +: WIDTH];
+                : (multiplies_i || decrypts_i || loads_key_i || makes_tables_i) ? {WIDTH{1'b0}} : set_b_i[WIDTH*g +: WIDTH];
             cm_client_add #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
                 .clk_i(clk_i), .subtract_i(takes_off_i), .q_i(q),
                 .a_i(leaves_i ? set_a : takes_off_i ? drawn : product[WIDTH-1:0]),

@@ -25,6 +25,7 @@ module cm_client_stream_control #(
     input  wire                   decrypts_i,
     input  wire                   encrypts_i,
     input  wire                   loads_key_i,
+    input  wire                   makes_tables_i,
     input  wire                   symmetric_i,
     input  wire                   public_key_i,
     input  wire                   in_coefficients_i,
@@ -44,6 +45,7 @@ module cm_client_stream_control #(
     input  wire                   read_valid_i,   // A pair of its residues is there.
     input  wire                   frame_ready_i,  // A frame may start.
     input  wire                   room_i,         // The queue out has room for a pair.
+    input  wire                   table_ready_i,  // A pair of twiddles may be read.
     input  wire                   result_ends_i,  // The last word of a decrypted message leaves.
     // The public seed of the next ciphertext.
     input  wire                   seeds_hold_i,   // It has been derived.
@@ -70,6 +72,8 @@ module cm_client_stream_control #(
     output wire [1:0]             to_set_o,
     output wire                   writes_set_o,
     output wire                   writes_key_o,
+    output wire                   writes_table_o,
+    output wire                   drained_o,      // No pair is under way.
     output wire                   writes_frame_o,
     output wire                   reserves_o,     // reserves room in the queue out for the pair that enters
     output wire                   seed_start_o,   // A frame with the public seed starts.
@@ -84,11 +88,13 @@ module cm_client_stream_control #(
     `include "cm_client_items.svh"
     localparam integer PAIR_BITS = LOG2_N - 1;
     localparam integer STREAMED = PRODUCED + ADD, LEFT = LOADED + ADD;
+    localparam [1:0] NO_SET = 2'd3;
     localparam integer TAKEN_OFF = 2 + ADD; // What decryption takes off is no product.
     typedef enum logic [1:0] {
         SINK_FRAME = 2'd0,
         SINK_SET = 2'd1,
-        SINK_KEY = 2'd2
+        SINK_KEY = 2'd2,
+        SINK_TABLE = 2'd3
     } sink_t;
     reg              seed_sent;
     wire             idle, may_start, ends, unused_last_kind;
@@ -110,21 +116,22 @@ module cm_client_stream_control #(
     assign takes_off_o = decrypts_i && kind[0];
     assign uses_loader_o = leaves_o && !idle;
     sink_t sink;
-    assign sink = loads_key_i ? SINK_KEY : (multiplies_o || decrypts_i) ? SINK_SET : SINK_FRAME;
+    assign sink = loads_key_i ? SINK_KEY : makes_tables_i ? SINK_TABLE : (multiplies_o || decrypts_i) ? SINK_SET : SINK_FRAME;
     wire [1:0] coefficient_set = component_o ? 2'd1 : 2'd2;
     // A stream that waits for a set to be drained leaves it to the other port.
     wire [1:0] not_drained = (drain_set_i == 2'd0) ? 2'd1 : 2'd0;
-    assign a_set_o = (decrypts_i && !running_o) ? not_drained : !public_key_i ? turn
+    assign a_set_o = makes_tables_i ? NO_SET : (decrypts_i && !running_o) ? not_drained
+        : !public_key_i ? turn
         : !in_coefficients_i ? {1'b0, primes[0]} : leaves_o ? coefficient_set : 2'd0;
     assign b_set_o = !public_key_i ? turn : component_o ? {1'b0, !primes[0]} : 2'd2;
     assign to_set_o = public_key_i ? coefficient_set : turn;
 
-    wire there = decrypts_i ? read_known_i && (takes_off_o || reached(drains_done_i + 8'd2, primes))
+    wire there = makes_tables_i || (decrypts_i ? read_known_i && (takes_off_o || reached(drains_done_i + 8'd2, primes))
         : !in_coefficients_i ? (!public_key_i ? lanes_done_i != streams_done_o
            : reached(lanes_done_i, two_primes + primes + (component_o ? 8'd2 : 8'd3)))
         : !public_key_i ? reached(lanes_done_i, two_primes + (multiplies_o ? 8'd1 : 8'd2))
         : reached(lanes_done_i, two_primes + primes
-                  + (multiplies_o ? 8'd1 : component_o ? 8'd2 : 8'd3));
+                  + (multiplies_o ? 8'd1 : component_o ? 8'd2 : 8'd3)));
     // In coefficient form, all noise and all of the message must be there.
     wire addend_there = !leaves_o
         || (reached(pieces_done_i, pieces + pieces_i) && reached(fills_done_i, finished_o + 8'd1));
@@ -134,7 +141,8 @@ module cm_client_stream_control #(
     assign from_read_o = decrypts_i && (takes_off_o || !read_seeded_i);
     assign needs_uniform_o = (symmetric_i && !in_coefficients_i) || (decrypts_i && !from_read_o);
     assign issue_o = running_o && (sink != SINK_FRAME || room_i)
-        && (!needs_uniform_o || uniform_valid_i) && (!from_read_o || read_valid_i);
+        && (!needs_uniform_o || uniform_valid_i) && (!from_read_o || read_valid_i)
+        && (!makes_tables_i || table_ready_i);
     assign reserves_o = issue_o && sink == SINK_FRAME;
     assign may_start = begun_i != streamed_o && there && addend_there && loader_there
         && (!encrypts_i || opened_o)
@@ -154,6 +162,8 @@ module cm_client_stream_control #(
     wire   done = leaves_o ? valid[LEFT-1] : valid[STREAMED-1];
     assign writes_set_o = sink == SINK_SET && (takes_off_o ? valid[TAKEN_OFF-1] : done);
     assign writes_key_o = done && sink == SINK_KEY;
+    assign writes_table_o = done && sink == SINK_TABLE;
+    assign drained_o = valid[STREAMED-1:0] == {STREAMED{1'b0}};
     assign writes_frame_o = done && sink == SINK_FRAME;
 
     always_ff @(posedge clk_i) begin

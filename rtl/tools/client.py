@@ -178,9 +178,10 @@ class Client:
         """After a reset: until every memory is cleared."""
         self.script.append(f"cycles {(self.shape.PRIMES << (self.shape.LOG2_N - 1)) + 16}")
 
-    def load(self, key: Key, *, secret: bool = True, fixes: bool = True) -> None:
+    def load(self, key: Key, *, secret: bool = True, fixes: bool = True, makes_tables: bool = False) -> None:
         """The tables and the keys; the secret key is transformed. fixes: with the policy and the device's
-        secret, which stay until they are wiped."""
+        secret, which stay until they are wiped. makes_tables: the engine makes the tables from a few words of
+        each; otherwise all are entered."""
         log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
         r = montgomery_r(self.shape.WIDTH, log2_n)
         self.set("MAP_PARAMS", key.params_id)
@@ -195,9 +196,14 @@ class Client:
             powers = [r % q]
             for _ in range(n - 1):
                 powers.append(powers[-1] * psi % q)
-            self.set("MAP_TABLE_PLACE", i << 16)
-            for j in range(n):
+            for j in (0, *(1 << level for level in range(log2_n))) if makes_tables else range(n):
+                if makes_tables or j == 0:
+                    self.set("MAP_TABLE_PLACE", i << 16 | j)
                 self.set("MAP_TABLE_DATA", powers[bit_reverse(j, log2_n)])
+        if makes_tables:
+            self.script.append("cycles 4")
+            self.command("COMMAND_TABLES")
+            self.run()
         for i, components in enumerate(key.public):
             for component, residues in enumerate(components):
                 self.set("MAP_TABLE_PLACE", i << 16 | component << 24)
