@@ -355,11 +355,13 @@ static bool decrypt_gathered(const gathered *of)
     if (!client_hold_tables(self, decryption->key->params, &needs)) {
         return false;
     }
+    if (!client_settled(self)) {
+        return false;
+    }
     if (!decrypts_ckks(decryption)) {
         hold_sums(of);
     }
-    client_hold_secret(self, decryption->key);
-    if (!client_settled(self)) {
+    if (!client_hold_secret(self, decryption->key) || !client_settled(self)) {
         return false;
     }
     set_expected(of);

@@ -54,10 +54,10 @@ void client_set_tags(const client_engine *self, uint32_t device, uint16_t epoch,
 bool client_serves(client_engine *self, const cm_params *params);
 /* Whether a fault, or none, has left the keys. */
 bool client_keeps_keys(uint32_t fault);
-/* Give the engine the secrets of a job and the tables of a set, or a key, unless it holds them. False if it
- * does not become idle, or if the key is incomplete. */
+/* Give the engine the secrets of a job and the tables of a set, or a key, unless it holds them; it may still
+ * work on them when these return. False if it does not become idle, or if the key is incomplete. */
 bool client_hold_tables(client_engine *self, const cm_params *params, const client_needs *needs);
-void client_hold_secret(client_engine *self, const cm_secret_key *key);
+bool client_hold_secret(client_engine *self, const cm_secret_key *key);
 bool client_hold_public(client_engine *self, const cm_public_key *key);
 /* 2^exponent modulo a prime; and log2 of S (docs/client-engine-integration.md). */
 uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime);

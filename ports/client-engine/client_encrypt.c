@@ -253,12 +253,8 @@ static bool prepare_engine(const job *of)
     if (!client_hold_tables(self, of->params, &needs)) {
         return false;
     }
-    if (of->secret) {
-        client_hold_secret(self, of->secret);
-    } else if (!client_hold_public(self, of->public_key)) {
-        return false;
-    }
-    if (!client_settled(self)) {
+    if (!(of->secret ? client_hold_secret(self, of->secret) : client_hold_public(self, of->public_key)) ||
+        !client_settled(self)) {
         return false;
     }
     if (self->encodes != constants) {

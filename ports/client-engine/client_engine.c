@@ -41,9 +41,14 @@ void client_command(client_engine *self, uint32_t code)
     client_write(self, CM_CLIENT_COMMAND_OFFSET, code);
 }
 
+static uint32_t setting_offset(uint32_t setting)
+{
+    return CM_CLIENT_SETTINGS_OFFSET + 4u * setting;
+}
+
 void client_set(const client_engine *self, uint32_t setting, uint32_t value)
 {
-    client_write(self, CM_CLIENT_SETTINGS_OFFSET + 4u * setting, value);
+    client_write(self, setting_offset(setting), value);
 }
 
 void client_set_two(const client_engine *self, uint32_t setting, uint64_t value)
@@ -236,34 +241,32 @@ uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime)
     return power;
 }
 
-/* The twiddles of a prime times R: word i is psi^bitrev(i). */
-static void load_twiddles(const client_engine *self, unsigned index, const cmi_ring *ring)
+static void set_twiddle(const client_engine *self, unsigned prime, uint32_t index, uint32_t value)
 {
-    const cm_prime *prime = ring->prime;
-    const uint32_t r = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
-    client_set(self, CM_CLIENT_MAP_TABLE_PLACE, index << 16);
-    client_set(self, CM_CLIENT_MAP_TABLE_DATA, r);
-    for (unsigned level = 0; level < ring->log2_n; level++) {
-        uint32_t twiddle = ring->first[level];
-        for (uint32_t i = 0; i < (uint32_t)1 << level; i++) {
-            client_set(self, CM_CLIENT_MAP_TABLE_DATA, cmi_montgomery_residue(twiddle, r, prime));
-            twiddle = cmi_montgomery_residue(twiddle, ring->step[cmi_trailing_ones(i)], prime);
-        }
-    }
+    client_set(self, CM_CLIENT_MAP_TABLE_PLACE, prime << 16 | index);
+    client_set(self, CM_CLIENT_MAP_TABLE_DATA, value);
 }
 
+/* Of each prime the twiddles, times R, whose numbers are 0 and the powers of two: psi to powers of two. The
+ * engine makes all others of them. */
 static void load_tables(const client_engine *self, const cm_params *params)
 {
     client_set(self, CM_CLIENT_MAP_PARAMS, params->id);
+    client_set(self, CM_CLIENT_MAP_SHAPE, params->data_primes - 1u);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        cmi_ring ring;
+        const uint32_t r = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
         client_set_prime(self, i, CM_CLIENT_MAP_PRIME_Q, prime->q);
         client_set_prime(self, i, CM_CLIENT_MAP_PRIME_KEY_FACTOR,
                          prime->q - client_power_of_two(2u * SHAPE_OF(self, LOG2_R), prime));
-        cmi_ring_init(&ring, prime, params->log2_n, NULL);
-        load_twiddles(self, i, &ring);
+        set_twiddle(self, i, 0, r);
+        uint32_t root = cmi_montgomery_residue(prime->psi, prime->r2, prime);
+        for (unsigned level = params->log2_n; level-- > 0;) {
+            set_twiddle(self, i, (uint32_t)1 << level, cmi_montgomery_residue(root, r, prime));
+            root = cmi_montgomery_residue(root, root, prime);
+        }
     }
+    client_write(self, CM_CLIENT_COMMAND_OFFSET, CM_CLIENT_COMMAND_TABLES); /* it fixes nothing */
 }
 
 static bool settled_by_reset(client_engine *self)
@@ -339,20 +342,31 @@ bool client_hold_tables(client_engine *self, const cm_params *params, const clie
 /* A key is for all primes, of which the job before may have had fewer. */
 static void load_secret(client_engine *self, const cm_secret_key *key)
 {
+    const uint32_t bytes = CM_TERNARY_BYTES((uint32_t)1 << key->params->log2_n);
     client_set(self, CM_CLIENT_MAP_SHAPE, key->params->data_primes - 1u);
     client_set(self, CM_CLIENT_MAP_TABLE_PLACE, 0);
-    for (uint32_t i = 0; i < CM_TERNARY_BYTES((uint32_t)1 << key->params->log2_n); i += 2u) {
-        client_set(self, CM_CLIENT_MAP_TRITS, key->ternary[i] | (uint32_t)key->ternary[i + 1u] << 8);
+    if (self->bus.write_all && (uintptr_t)key->ternary % 4u == 0) {
+        self->bus.write_all(self->bus.context, setting_offset(CM_CLIENT_MAP_TRITS), key->ternary, bytes / 2u,
+                            CM_UINT16);
+    } else {
+        for (uint32_t i = 0; i < bytes; i += 2u) {
+            client_set(self, CM_CLIENT_MAP_TRITS, key->ternary[i] | (uint32_t)key->ternary[i + 1u] << 8);
+        }
     }
     client_command(self, CM_CLIENT_COMMAND_LOAD_KEY);
 }
 
-void client_hold_secret(client_engine *self, const cm_secret_key *key)
+bool client_hold_secret(client_engine *self, const cm_secret_key *key)
 {
-    if (self->secret != key) {
-        load_secret(self, key);
-        self->secret = key;
+    if (self->secret == key) {
+        return true;
     }
+    if (!client_settled(self)) {
+        return false;
+    }
+    load_secret(self, key);
+    self->secret = key;
+    return true;
 }
 
 /* False if the key does not provide all of it. */
@@ -384,7 +398,7 @@ static bool load_public(const client_engine *self, const cm_public_key *key)
 
 bool client_hold_public(client_engine *self, const cm_public_key *key)
 {
-    if (self->public_key != key && load_public(self, key)) {
+    if (self->public_key != key && client_settled(self) && load_public(self, key)) {
         self->public_key = key;
     }
     return self->public_key == key;

@@ -49,6 +49,9 @@ typedef struct client_bus {
     /* A register of rtl/client/client_registers.md, by its offset in bytes. */
     uint32_t (*read)(void *context, uint32_t offset);
     void (*write)(void *context, uint32_t offset, uint32_t value);
+    /* Write count numbers to one register, each extended to a word, and return when all are written. They are
+     * at an address of a word. Optional: without it the driver calls write for each. */
+    void (*write_all)(void *context, uint32_t offset, const void *values, uint32_t count, cm_number number);
     /* Begin to send values to s_axis_value: count of them, each extended to a word, TLAST with the last. */
     void (*send)(void *context, const void *values, uint32_t count, cm_number number);
     /* Begin to send frames to s_axis_read, from so many pieces, which stay there until the job has ended.

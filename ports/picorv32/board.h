@@ -18,9 +18,16 @@
 #define BOARD_RECEIVE BOARD_REGISTER(6u)
 #define BOARD_LEAVE BOARD_REGISTER(7u)
 #define BOARD_TO BOARD_REGISTER(8u)
+#define BOARD_TO_MESSAGE 0u
+#define BOARD_TO_FRAMES 1u
+#define BOARD_TO_ENGINE(offset) (2u | (uint32_t)(offset) << 16)
 #define BOARD_MODULUS BOARD_REGISTER(9u)
 #define BOARD_CLEAR BOARD_REGISTER(10u)
+#define BOARD_TAKE BOARD_REGISTER(11u)
 #define BOARD_ENGINE 0x20000000u
+
+/* For buffers that are written before they are read: start-up code does not fill them with zeros. */
+#define BOARD_NOT_CLEARED __attribute__((section(".noinit"), aligned(8)))
 
 /* Memory is read and written by transfers too: what was stored before a start must be there. */
 static inline void board_order(void)

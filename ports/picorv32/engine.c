@@ -5,10 +5,10 @@
 
 static client_engine engine;
 #define WORDS CLIENT_WORDS(APP_N, APP_PRIMES)
-static uint32_t frame_words[WORDS];
+static BOARD_NOT_CLEARED uint32_t frame_words[WORDS];
 #if APP_DECRYPTS
 #if APP_COPIES
-static uint32_t gathered_words[WORDS];
+static BOARD_NOT_CLEARED uint32_t gathered_words[WORDS];
 #else
 #ifndef APP_PIECES
 #define APP_PIECES 64
@@ -36,15 +36,28 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     *(volatile uint32_t *)(BOARD_ENGINE + offset) = value;
 }
 
-static void send(void *context, const void *values, uint32_t count, cm_number number)
+static void send_to(uint32_t to, const void *values, uint32_t count, cm_number number)
 {
     const bool is_signed = number == CM_INT16 || number == CM_INT32;
     const bool halves = number == CM_INT16 || number == CM_UINT16;
-    (void)context;
     board_order();
-    BOARD_TO = 0;
+    BOARD_TO = to;
     BOARD_ADDRESS = (uint32_t)(uintptr_t)values;
     BOARD_SEND = count | (halves ? BOARD_SEND_HALVES : 0u) | (is_signed ? BOARD_SEND_SIGNED : 0u);
+}
+
+static void send(void *context, const void *values, uint32_t count, cm_number number)
+{
+    (void)context;
+    send_to(BOARD_TO_MESSAGE, values, count, number);
+}
+
+static void write_all(void *context, uint32_t offset, const void *values, uint32_t count, cm_number number)
+{
+    (void)context;
+    send_to(BOARD_TO_ENGINE(offset), values, count, number);
+    while (BOARD_SEND) {
+    }
 }
 
 _Static_assert(sizeof(client_piece) == 8, "as transfers read it: an address and a length");
@@ -53,7 +66,7 @@ static void send_frames(void *context, const client_piece *list, uint32_t count)
 {
     (void)context;
     board_order();
-    BOARD_TO = 1;
+    BOARD_TO = BOARD_TO_FRAMES;
     BOARD_ADDRESS = (uint32_t)(uintptr_t)list;
     BOARD_SEND = count | BOARD_SEND_PIECES;
 }
@@ -112,6 +125,7 @@ int board_start(void)
 {
     static const client_bus bus = {.read = read_register,
                                    .write = write_register,
+                                   .write_all = write_all,
                                    .send = send,
                                    .send_frames = send_frames,
                                    .receive = receive,

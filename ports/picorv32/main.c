@@ -53,10 +53,18 @@ static int counter_write(void *context, uint64_t value)
 #define ARENA_BYTES CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0)
 #endif
 
-static int16_t readings[READINGS];
-static uint8_t arena[ARENA_BYTES] __attribute__((aligned(8)));
+static BOARD_NOT_CLEARED int16_t readings[READINGS];
+static BOARD_NOT_CLEARED uint8_t arena[ARENA_BYTES];
 static cm_device device;
 static cm_frame_writer frames;
+
+/* The next block's begin to come. */
+static void take_readings(void)
+{
+    board_order();
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)readings;
+    BOARD_TAKE = READINGS;
+}
 
 static cm_status start(cm_encryptor *encryptor)
 {
@@ -116,9 +124,10 @@ int main(void)
     cm_encryptor encryptor;
     cm_status status = board_start() ? start(&encryptor) : CM_ERR_UNSUPPORTED;
     for (unsigned i = 0; i < APP_CIPHERTEXTS && status == CM_OK; i++) {
-        for (unsigned j = 0; j < READINGS; j++) {
-            readings[j] = (int16_t)BOARD_SENSOR;
+        take_readings();
+        while (BOARD_TAKE) {
         }
+        board_order();
         const uint32_t began = board_cycles();
         status = encrypt_readings(&encryptor);
         console_say("encryption", board_cycles() - began);

@@ -44,6 +44,7 @@ module cm_client_commands #(
     // The command accepted in this cycle.
     output wire                    accepted_o,
     output wire                    begins_o,    // It follows no other one: counts start at zero.
+    output wire                    fixes_o,     // It fixes what the secret key may do.
     output wire                    encryption_o, // The code is that of an encryption, accepted or not.
     output wire                    draws_seeds_o, // It takes a counter and seeds.
     // Why it is refused, in order.
@@ -116,6 +117,7 @@ module cm_client_commands #(
     assign ready_o = !wiping_i && !front_busy_i && (follows ? !reached(begun_o, finished_i + 8'd3) : idle_o);
     assign accepted_o = command_i && ready_o && known && key_there && allowed && fits;
     assign begins_o = accepted_o && !follows;
+    assign fixes_o = accepted_o && code_i != TABLES;
     assign draws_seeds_o = accepted_o && draws_seeds;
     assign unknown_o = command_i && ready_o && !known;
     assign no_key_o = command_i && ready_o && !key_there;

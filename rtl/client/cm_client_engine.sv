@@ -100,6 +100,7 @@ module cm_client_engine #(
     wire              read_fault, residue_fault, decoded_wrong, seeds_refused, entropy_fails;
     wire              out_of_range, ckks_wrong, too_many, ckks_too_many;
     wire              accepted; // A command is accepted.
+    wire              fixes;    // It fixes what the secret key may do.
     cm_client_faults #(.LOG2_N(LOG2_N)) u_faults (
         .clk_i(clk_i), .rst_i(rst_i), .abort_i(abort_i), .accepted_i(accepted), .busy_i(write_i && !idle_o),
         .command_i(unknown_command), .no_key_i(no_key), .policy_i(not_allowed || fixed_write),
@@ -158,7 +159,7 @@ module cm_client_engine #(
     cm_client_settings #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES)
     ) u_settings (
-        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .idle_i(idle_o), .accepted_i(accepted),
+        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .idle_i(idle_o), .fixes_i(fixes),
         .write_i(write_i), .address_i(write_address_i), .data_i(write_data_i),
         .table_q_i(prime_q[table_prime]), .global_o(global_write), .prime_o(prime_write),
         .counter_o(counter_write), .table_place_o(table_place), .table_o(table_write), .key_o(key_write),
@@ -209,7 +210,7 @@ module cm_client_engine #(
         .largest_i(largest), .policy_i(policy), .t_i(t), .scale_i(scale), .q_i(all_q),
         .encodes_ckks_i(encodes_ckks), .decodes_ckks_i(decodes_ckks), .secret_entered_i(secret_entered),
         .tag_keys_there_i(tag_keys_there), .trits_there_i(trits_there), .secret_there_i(secret_there),
-        .public_there_i(public_there), .accepted_o(accepted), .begins_o(begins), .encryption_o(encryption),
+        .public_there_i(public_there), .accepted_o(accepted), .begins_o(begins), .fixes_o(fixes), .encryption_o(encryption),
         .draws_seeds_o(draws_seeds), .unknown_o(unknown_command), .no_key_o(no_key),
         .not_allowed_o(not_allowed), .unfit_o(unfit), .decrypts_o(decrypts), .encrypts_o(encrypts),
         .publishes_o(publishes), .generates_o(generates), .enters_o(enters), .loads_key_o(loads_key),
@@ -413,8 +414,10 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   streamed_index;
     wire                   drain_issues;
     wire [1:0]             half_entered = {table_index[0], !table_index[0]}; // of a pair of a table or a key
-    wire                   stream_to_table, stream_drained, twiddles_ready, twiddles_leave, twiddles_factor;
-    wire [PAIR_BITS-1:0]   twiddles_index, product_index;
+    wire                   stream_to_table, stream_drained, twiddles_ready, twiddles_square;
+    wire                   twiddles_leave, twiddles_lower, twiddles_factor;
+    wire [1:0]             twiddles_write;
+    wire [PAIR_BITS-1:0]   twiddles_index, twiddles_to, product_index;
     wire [1:0]             drain_set;
     wire [PAIR_BITS-1:0]   drain_index;
     cm_client_lane_control #(.LOG2_PRIMES(LOG2_PRIMES)) u_lane_control (
@@ -441,10 +444,11 @@ module cm_client_engine #(
         .write_index_i(loader_writes ? loaded_index : streamed_index),
         .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
         .wipe_i(wipes), .wipe_address_i(wipe_address),
-        .table_write_i(makes_tables ? {2{stream_to_table}} : half_entered & {2{table_write}}),
+        .table_write_i(makes_tables ? twiddles_write : half_entered & {2{table_write}}),
         .table_read_i(twiddles_leave), .table_prime_i(makes_tables ? stream_prime : table_prime),
-        .table_index_i(makes_tables ? product_index : table_index[LOG2_N-1:1]),
-        .table_data_i(makes_tables ? streamed : {2{write_data_i[WIDTH-1:0]}}),
+        .table_index_i(makes_tables ? twiddles_to : table_index[LOG2_N-1:1]),
+        .table_data_i(!makes_tables ? {2{write_data_i[WIDTH-1:0]}}
+                      : twiddles_lower ? {2{streamed[WIDTH-1:0]}} : streamed),
         .table_read_index_i(twiddles_index)
     );
 
@@ -466,7 +470,8 @@ module cm_client_engine #(
         .lanes_done_i(lanes_done), .drains_done_i(drains_done), .drain_set_i(drain_set),
         .load_busy_i(load_busy), .uniform_valid_i(uniform_valid), .read_known_i(read_known),
         .read_seeded_i(read_seeded), .read_valid_i(read_pair_valid), .frame_ready_i(frame_ready),
-        .room_i(queue_room), .table_ready_i(twiddles_ready), .result_ends_i(result_ends), .seeds_hold_i(seeds_hold),
+        .room_i(queue_room), .table_ready_i(twiddles_ready),
+        .table_enters_i(twiddles_square), .result_ends_i(result_ends), .seeds_hold_i(seeds_hold),
         .seeds_published_i(seeds_published), .opens_o(opens), .opened_o(opened), .running_o(streaming),
         .uses_loader_o(stream_uses_loader), .issue_o(stream_issues), .index_o(stream_index),
         .add_o(stream_adds), .prime_o(stream_prime), .place_o(stream_place), .component_o(component),
@@ -483,8 +488,9 @@ module cm_client_engine #(
     cm_client_twiddles #(.LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS)) u_twiddles (
         .clk_i(clk_i), .rst_i(clears), .runs_i(streaming && makes_tables), .index_i(stream_index),
         .issue_i(stream_issues && makes_tables), .drained_i(stream_drained), .writes_i(stream_to_table),
-        .ready_o(twiddles_ready), .read_o(twiddles_leave), .read_index_o(twiddles_index),
-        .takes_factor_o(twiddles_factor)
+        .product_index_i(product_index), .ready_o(twiddles_ready), .squares_o(twiddles_square),
+        .read_o(twiddles_leave), .read_index_o(twiddles_index), .write_o(twiddles_write),
+        .write_lower_o(twiddles_lower), .write_index_o(twiddles_to), .takes_factor_o(twiddles_factor)
     );
 
     // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R. A

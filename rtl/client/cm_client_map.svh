@@ -59,7 +59,7 @@ localparam [3:0] COMMAND_PUBLIC = 4'd3;       // encrypt a message under the pub
 localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames in NTT form
 localparam [3:0] COMMAND_GENERATE = 4'd5;     // draw a secret key, and transform it
 localparam [3:0] COMMAND_PUBLISH = 4'd6;      // give the frames of its public key
-localparam [3:0] COMMAND_TABLES = 4'd7;       // make the twiddles from those whose numbers are powers of 2
+localparam [3:0] COMMAND_TABLES = 4'd7;       // make the twiddles from numbers 0 and n / 2 of each table
 
 // Faults.
 localparam [3:0] FAULT_NONE = 4'd0;

@@ -15,7 +15,7 @@ module cm_client_settings #(
     input  wire                   rst_i,       // clears secrets and what protects them, unless keys_stay_i
     input  wire                   keys_stay_i,
     input  wire                   idle_i,
-    input  wire                   accepted_i,  // A command is accepted; policy and secrets are now fixed.
+    input  wire                   fixes_i,     // A command is accepted that fixes policy and secrets.
     input  wire                   write_i,
     input  wire [11:0]            address_i,
     input  wire [31:0]            data_i,
@@ -42,7 +42,7 @@ module cm_client_settings #(
     output wire [7:0]             scheme_o,
     output reg  [31:0]            counter_low_o, // the lower word of the counter as written
     output reg  [63:0]            counter_end_o,
-    output reg                    is_fixed_o,  // A command was taken since keys were wiped.
+    output reg                    is_fixed_o,  // Such a command was taken since keys were wiped.
     output reg  [255:0]           device_secret_o,
     output wire                   secret_entered_o, // all eight words, in order
     output reg  [WIDTH-1:0]       t_o,
@@ -149,7 +149,7 @@ module cm_client_settings #(
             end
         end
         if (table_o || key_o || trits_o) table_index_o <= table_index_o + 1'b1;
-        if (accepted_i) is_fixed_o <= 1'b1;
+        if (fixes_i) is_fixed_o <= 1'b1;
         if (rst_i && !keys_stay_i) begin
             device_secret_o <= 256'd0;
             secret_words <= 4'd0;

@@ -45,7 +45,8 @@ module cm_client_stream_control #(
     input  wire                   read_valid_i,   // A pair of its residues is there.
     input  wire                   frame_ready_i,  // A frame may start.
     input  wire                   room_i,         // The queue out has room for a pair.
-    input  wire                   table_ready_i,  // A pair of twiddles may be read.
+    input  wire                   table_ready_i,  // A pair of twiddles may enter.
+    input  wire                   table_enters_i, // One enters that is not counted.
     input  wire                   result_ends_i,  // The last word of a decrypted message leaves.
     // The public seed of the next ciphertext.
     input  wire                   seeds_hold_i,   // It has been derived.
@@ -167,7 +168,7 @@ module cm_client_stream_control #(
     assign writes_frame_o = done && sink == SINK_FRAME;
 
     always_ff @(posedge clk_i) begin
-        valid <= {valid[LEFT-2:0], issue_o};
+        valid <= {valid[LEFT-2:0], issue_o || table_enters_i};
         if (encrypts_i && begun_i != finished_o && !opened_o && !opens_o && seeds_hold_i) opens_o <= 1'b1;
         if (seeds_published_i) begin
             opens_o <= 1'b0;

@@ -119,9 +119,10 @@ int main(int count, char **arguments)
 
     const auto context = std::make_unique<VerilatedContext>();
     const auto top = std::make_unique<Vcm_soc>(context.get());
-    auto &memory = top->rootp->cm_soc__DOT__u_ram__DOT__words;
+    auto &even = top->rootp->cm_soc__DOT__u_ram__DOT__g_bank__BRA__0__KET____DOT__words;
+    auto &odd = top->rootp->cm_soc__DOT__u_ram__DOT__g_bank__BRA__1__KET____DOT__words;
     for (size_t i = 0; i < program.size(); i++) {
-        memory[i] = program[i];
+        (i % 2 == 0 ? even : odd)[i / 2] = program[i];
     }
     listener uart;
     size_t sample = 0;
@@ -129,6 +130,7 @@ int main(int count, char **arguments)
     std::mt19937 random_bits; // of the words that are only tested
     uint32_t random_word = 0x12345678;
     uint64_t interrupts = 0;
+    uint64_t last_word = 0; // the cycle in which a word left last
     bool interrupted = false;
     top->rst_i = 1;
     for (uint64_t cycle = 0; cycle < most; cycle++) {
@@ -145,6 +147,7 @@ int main(int count, char **arguments)
         if (top->frame_valid_o) {
             const uint32_t left = top->frame_o;
             frames.write(reinterpret_cast<const char *>(&left), sizeof left);
+            last_word = cycle;
         }
         uart.hear(top->uart_tx_o);
         if (record) {
@@ -154,7 +157,8 @@ int main(int count, char **arguments)
         interrupted = top->irq_o;
         if (top->exit_o || top->trap_o) {
             const bool trapped = top->trap_o;
-            std::printf("cycles %" PRIu64 "\ninterrupts %" PRIu64 "\n", cycle, interrupts);
+            std::printf("cycles %" PRIu64 "\nlast_word %" PRIu64 "\ninterrupts %" PRIu64 "\n", cycle, last_word,
+                        interrupts);
             if (trapped) {
                 std::fprintf(stderr, "the core trapped in cycle %" PRIu64 "\n", cycle);
             }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then
-// what goes out of the system; and clears memory while nothing else does. A start sets the address of a
-// channel and how many items it moves; nothing else stops it but another start. What is sent may be in
+// Moves words between the memory and streams. In a cycle it writes a word: one that is received, or else two
+// samples of the sensor, or else a zero where memory is to be cleared. And it reads one, if it lies in the
+// other bank (cm_soc_ram): one that is sent, or else one that goes out of the system. A start sets the address
+// of a channel and how many items it moves; nothing else stops it but another start. What is sent may be in
 // pieces: the address is then that of a list, of an address and a length in bytes for each, all of them of
 // whole words.
 `default_nettype none
@@ -15,8 +16,9 @@ module cm_soc_dma #(
     input  wire                  receive_i,
     input  wire                  leave_i,
     input  wire                  clear_i,
+    input  wire                  take_i,
     input  wire [LOG2_WORDS-1:0] address_i,
-    input  wire [19:0]           count_i,   // send: items
+    input  wire [19:0]           count_i,   // send: items; take: samples
     input  wire                  halves_i,  // send: items of 16 bits, the lower one first
     input  wire                  odd_i,     // send: the first of them is an upper one
     input  wire                  signed_i,  // send: they are signed
@@ -25,11 +27,13 @@ module cm_soc_dma #(
     output wire                  sends_o,
     output wire                  leaves_o,
     output wire                  clears_o,
+    output wire                  takes_o,
     output reg  [19:0]           received_o, // words in memory since the start
     // Port of the memory.
     output wire                  write_o,
-    output wire [LOG2_WORDS-1:0] address_o,
+    output wire [LOG2_WORDS-1:0] write_address_o,
     output wire [31:0]           data_o,
+    output wire [LOG2_WORDS-1:0] read_address_o,
     input  wire [31:0]           data_i,
     // Ports of the streams.
     output wire                  send_valid_o,
@@ -40,7 +44,10 @@ module cm_soc_dma #(
     output wire                  receive_ready_o,
     input  wire [31:0]           receive_data_i,
     output reg                   leave_valid_o, // valid for a cycle: the port never waits
-    output wire [31:0]           leave_data_o
+    output wire [31:0]           leave_data_o,
+    input  wire                  sensor_valid_i,
+    output wire                  sensor_ready_o,
+    input  wire [15:0]           sensor_i
 );
     `include "cm_refuse.svh"
     generate
@@ -74,6 +81,32 @@ module cm_soc_dma #(
         end
     end
 
+    // --- from the sensor to the memory ---------------------------------------------------------------------
+
+    reg [19:0]           take_left;
+    reg [LOG2_WORDS-1:0] take_at;
+    reg [15:0]           first;
+    reg                  second; // The sample is the second one of its word.
+    wire                 fills = second || take_left == 20'd1;
+    wire                 taken = sensor_valid_i && sensor_ready_o;
+    wire                 takes = taken && fills;
+    assign takes_o = take_left != 20'd0;
+    assign sensor_ready_o = takes_o && !(fills && receives);
+    always_ff @(posedge clk_i) begin
+        if (taken) begin
+            first <= sensor_i;
+            second <= !fills;
+            take_left <= take_left - 1'b1;
+            if (fills) take_at <= take_at + 1'b1;
+        end
+        if (take_i) begin
+            take_at <= address_i;
+            take_left <= count_i;
+            second <= 1'b0;
+        end
+        if (rst_i) take_left <= 20'd0;
+    end
+
     // --- from the memory to a stream -----------------------------------------------------------------------
 
     reg [19:0]           fetch_left; // number of words to fetch
@@ -91,10 +124,11 @@ module cm_soc_dma #(
     wire                 sent = send_valid_o && send_ready_i;
     wire                 word_sent = sent && (!halves || upper || send_last_o);
     // A word under way has room too.
-    wire                 looks = list_left != 20'd0 && fetch_left == 20'd0 && !looked && !receives;
+    wire                 looks = list_left != 20'd0 && fetch_left == 20'd0 && !looked && (!write_o || write_address_o[0] != list_at[0]);
     wire                 found = looked && at_length;
     wire [19:0]          length = data_i[21:2];
-    wire                 fetches = fetch_left != 20'd0 && !receives && level < (4'd1 << LOG2_QUEUE) - 4'd1;
+    wire                 fetches = fetch_left != 20'd0 && level < (4'd1 << LOG2_QUEUE) - 4'd1
+        && (!write_o || write_address_o[0] != fetch_at[0]);
     wire [15:0]          half = upper ? queue_word[31:16] : queue_word[15:0];
     assign sends_o = send_left != 20'd0 || list_left != 20'd0;
     assign send_valid_o = queue_valid && send_left != 20'd0;
@@ -146,7 +180,8 @@ module cm_soc_dma #(
 
     reg [19:0]           leave_left;
     reg [LOG2_WORDS-1:0] leave_at;
-    wire                 reads_out = leave_left != 20'd0 && !receives && !fetches && !looks;
+    wire                 reads_out = leave_left != 20'd0 && !fetches && !looks
+        && (!write_o || write_address_o[0] != leave_at[0]);
     assign leaves_o = leave_left != 20'd0 || leave_valid_o;
     assign leave_data_o = data_i;
     always_ff @(posedge clk_i) begin
@@ -169,7 +204,7 @@ module cm_soc_dma #(
 
     reg [19:0]           clear_left;
     reg [LOG2_WORDS-1:0] clear_at;
-    wire                 clears = clear_left != 20'd0 && !receives && !fetches && !looks && !reads_out;
+    wire                 clears = clear_left != 20'd0 && !receives && !takes;
     assign clears_o = clear_left != 20'd0;
     always_ff @(posedge clk_i) begin
         if (clears) begin
@@ -185,9 +220,9 @@ module cm_soc_dma #(
 
     wire [31:0] centred;
     cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(centred));
-    assign write_o = receives || clears;
-    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at
-        : clear_at;
-    assign data_o = receives ? centred : 32'd0;
+    assign write_o = receives || takes || clears;
+    assign write_address_o = receives ? receive_at : takes ? take_at : clear_at;
+    assign data_o = receives ? centred : !takes ? 32'd0 : second ? {sensor_i, first} : {16'd0, sensor_i};
+    assign read_address_o = fetches ? fetch_at : looks ? list_at : leave_at;
 endmodule
 `default_nettype wire

@@ -180,7 +180,7 @@ class Client:
 
     def load(self, key: Key, *, secret: bool = True, fixes: bool = True, makes_tables: bool = False) -> None:
         """The tables and the keys; the secret key is transformed. fixes: with the policy and the device's
-        secret, which stay until they are wiped. makes_tables: the engine makes the tables from a few words of
+        secret, which stay until they are wiped. makes_tables: the engine makes the tables from two words of
         each; otherwise all are entered."""
         log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
         r = montgomery_r(self.shape.WIDTH, log2_n)
@@ -196,7 +196,7 @@ class Client:
             powers = [r % q]
             for _ in range(n - 1):
                 powers.append(powers[-1] * psi % q)
-            for j in (0, *(1 << level for level in range(log2_n))) if makes_tables else range(n):
+            for j in (0, n // 2) if makes_tables else range(n):
                 if makes_tables or j == 0:
                     self.set("MAP_TABLE_PLACE", i << 16 | j)
                 self.set("MAP_TABLE_DATA", powers[bit_reverse(j, log2_n)])
