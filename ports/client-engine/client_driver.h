@@ -59,7 +59,7 @@ bool client_keeps_keys(uint32_t fault);
 bool client_hold_tables(client_engine *self, const cm_params *params, const client_needs *needs);
 bool client_hold_secret(client_engine *self, const cm_secret_key *key);
 bool client_hold_public(client_engine *self, const cm_public_key *key);
-/* 2^exponent modulo a prime; and log2 of S (docs/client-engine-integration.md). */
+/* 2^exponent modulo a prime, for exponents below 64; and log2 of S (docs/client-engine-integration.md). */
 uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime);
 unsigned client_log2_scale_r(const client_engine *self);
 

@@ -188,32 +188,113 @@ static bool describe_job(job *of, const void *key, bool public_key)
 
 /* ---- what the engine must hold ---- */
 
-static void load_bfv_constants(const client_engine *self, const cm_params *params, uint32_t t)
+/* Constants of a message space. */
+typedef struct space {
+    uint32_t t_factor, t_ratio, t_half;
+    struct {
+        uint32_t factor, offset;
+    } primes[CM_MAX_PRIMES];
+} space;
+
+/* -1/t modulo q, by Euclid's algorithm: a fifth of the time of cmi_plain_factor's power, and all of it is
+ * public. rest is t factor modulo q up to sign, as is last. */
+static uint32_t negated_inverse(uint32_t t, uint32_t q)
 {
-    cmi_plain_scaling scaling;
-    cmi_plain_scaling_init(&scaling, params, t);
-    client_set(self, CM_CLIENT_MAP_T_FACTOR, scaling.factor);
-    client_set(self, CM_CLIENT_MAP_T_RATIO, scaling.quotient);
-    client_set(self, CM_CLIENT_MAP_T_HALF, scaling.half);
+    uint32_t last = q;
+    uint32_t rest = t;
+    uint32_t last_factor = 0;
+    uint32_t factor = 1;
+    bool negative = false;
+    while (rest > 1u) {
+        const uint32_t quotient = last / rest;
+        const uint32_t next = last - quotient * rest;
+        const uint32_t next_factor = last_factor + quotient * factor;
+        last = rest;
+        rest = next;
+        last_factor = factor;
+        factor = next_factor;
+        negative = !negative;
+    }
+    return negative ? factor : q - factor;
+}
+
+/* As cmi_plain_scaling_init, but by the processor's division, where it has one. */
+static void compute_bfv_space(const client_engine *self, const cm_params *params, uint32_t t, space *of)
+{
+    uint32_t factor = 1u % t;
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        factor = (uint32_t)((uint64_t)factor * (params->primes[i].q % t) % t);
+    }
+    of->t_factor = factor;
+    of->t_ratio = (uint32_t)(((uint64_t)factor << 32) / t);
+    of->t_half = (t + 1u) / 2u;
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        const uint32_t factor = cmi_plain_factor(t, prime); /* -1/t in Montgomery form */
+        /* -1/t, in Montgomery form */
+        const uint32_t inverse =
+            cmi_montgomery_residue(negated_inverse(t, prime->q), prime->r2, prime);
         const uint32_t r = client_power_of_two(client_log2_scale_r(self), prime);
-        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_FACTOR, cmi_montgomery_residue(factor, r, prime));
-        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_OFFSET,
-                         prime->q - cmi_montgomery_residue(scaling.half, factor, prime));
+        of->primes[i].factor = cmi_montgomery_residue(inverse, r, prime);
+        of->primes[i].offset = prime->q - cmi_montgomery_residue(of->t_half, inverse, prime);
     }
 }
 
 /* Coefficients enter as unsigned numbers, 2^31 more than they are. */
-static void load_ckks_constants(const client_engine *self, const cm_params *params)
+static void compute_ckks_space(const client_engine *self, const cm_params *params, space *of)
 {
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_FACTOR,
-                         client_power_of_two(client_log2_scale_r(self), prime));
-        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_OFFSET, prime->q - client_power_of_two(31, prime));
+        of->primes[i].factor = client_power_of_two(client_log2_scale_r(self), prime);
+        of->primes[i].offset = prime->q - client_power_of_two(31, prime);
     }
+}
+
+static void compute_space(const client_engine *self, const cm_params *params, uint32_t encodes, space *of)
+{
+    if (encodes == CKKS_CONSTANTS) {
+        compute_ckks_space(self, params, of);
+    } else {
+        compute_bfv_space(self, params, encodes, of);
+    }
+}
+
+/*
+ * Give the engine the secrets of a job, the tables of a set, and constants for BFV with t = encodes or, if
+ * that is CKKS_CONSTANTS, for CKKS. They are computed while it may still make tables. False if it does not
+ * become idle.
+ */
+static bool hold_space(client_engine *self, const cm_params *params, const client_needs *needs,
+                       uint32_t encodes)
+{
+    space of;
+    bool computed = false;
+    if (self->params != params || self->encodes != encodes) {
+        compute_space(self, params, encodes, &of);
+        computed = true;
+    }
+    if (!client_hold_tables(self, params, needs)) {
+        return false;
+    }
+    if (self->encodes == encodes) {
+        return true;
+    }
+    if (!computed) { /* a fault has made the engine forget them */
+        compute_space(self, params, encodes, &of);
+    }
+    if (!client_settled(self)) {
+        return false;
+    }
+    if (encodes != CKKS_CONSTANTS) {
+        client_set(self, CM_CLIENT_MAP_T_FACTOR, of.t_factor);
+        client_set(self, CM_CLIENT_MAP_T_RATIO, of.t_ratio);
+        client_set(self, CM_CLIENT_MAP_T_HALF, of.t_half);
+    }
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_FACTOR, of.primes[i].factor);
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_OFFSET, of.primes[i].offset);
+    }
+    self->encodes = encodes;
+    return true;
 }
 
 static uint32_t shape_of(const job *of)
@@ -250,24 +331,40 @@ static bool prepare_engine(const job *of)
     const uint32_t constants = ckks_values(of) ? CKKS_CONSTANTS : bfv_values(of)->plain_modulus;
     const client_needs needs = {.device_secret = of->setup->device->secret,
                                 .tag_key = of->sender ? of->sender->tag_key : NULL};
-    if (!client_hold_tables(self, of->params, &needs)) {
-        return false;
-    }
-    if (!(of->secret ? client_hold_secret(self, of->secret) : client_hold_public(self, of->public_key)) ||
+    if (!hold_space(self, of->params, &needs, constants) ||
+        !(of->secret ? client_hold_secret(self, of->secret) : client_hold_public(self, of->public_key)) ||
         !client_settled(self)) {
         return false;
-    }
-    if (self->encodes != constants) {
-        if (ckks_values(of)) {
-            load_ckks_constants(self, of->params);
-        } else {
-            load_bfv_constants(self, of->params, constants);
-        }
-        self->encodes = constants;
     }
     client_set_shape(self, of->params->data_primes, shape_of(of), scale_of(of));
     client_set(self, CM_CLIENT_MAP_LARGEST, largest_of(of));
     return true;
+}
+
+static bool serves_modulus(const cm_params *params, uint32_t t)
+{
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        if (t >= params->primes[i].q) {
+            return false;
+        }
+    }
+    return t != 1u;
+}
+
+cm_status client_engine_hold(client_engine *engine, const cm_device *device, const cm_secret_key *key,
+                             uint32_t plain_modulus)
+{
+    if (!engine || !device || !key) {
+        return CM_ERR_ARGUMENT;
+    }
+    const client_needs needs = {.device_secret = device->secret};
+    if (!engine->open || !key->params || !cmi_secret_key_usable(key) || !key->ternary ||
+        !client_serves(engine, key->params) || !serves_modulus(key->params, plain_modulus) ||
+        !hold_space(engine, key->params, &needs, plain_modulus ? plain_modulus : CKKS_CONSTANTS) ||
+        !client_hold_secret(engine, key)) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    return CM_OK;
 }
 
 /* ---- an encryption ---- */
@@ -294,7 +391,8 @@ static uint32_t bytes_of(uint32_t words)
 
 /*
  * Hand the frames on as they come, but none before all values are known to be in range. Returns how many
- * words have left; all of them, unless the engine fails. A sink that fails gets no more.
+ * words have left; all of them, unless the engine fails. A sink that fails gets no more. From the first words
+ * on, a fault matters only if no more come.
  */
 static uint32_t hand_on(const job *of, cm_status *status)
 {
@@ -306,13 +404,15 @@ static uint32_t hand_on(const job *of, cm_status *status)
     uint32_t left = 0;
     for (uint32_t polls = 0; left < total && polls < CLIENT_MOST_POLLS; polls++) {
         const uint32_t there = self->bus.received(self->bus.context);
-        const bool enough = there == total || there - left >= PIECE_WORDS;
-        const bool entered = !self->bus.sending(self->bus.context);
-        if (client_fault(self) != CM_CLIENT_FAULT_NONE) { /* of any value that has entered */
-            break;
-        }
-        if (!enough || there <= first || !entered) {
-            continue;
+        const bool enough = there > first && (there == total || there - left >= PIECE_WORDS);
+        if (left == 0 || !enough) {
+            const bool entered = !self->bus.sending(self->bus.context);
+            if (client_fault(self) != CM_CLIENT_FAULT_NONE) { /* of any value that has entered */
+                break;
+            }
+            if (!enough || !entered) {
+                continue;
+            }
         }
         const uint8_t *bytes = (const uint8_t *)(self->words + left);
         if (*status == CM_OK && sink->write(sink->context, bytes, bytes_of(there - left)) != 0) {

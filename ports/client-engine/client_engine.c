@@ -135,33 +135,6 @@ void client_reset(client_engine *self)
     client_write(self, CM_CLIENT_INTERRUPTS_OFFSET, self->bus.wait ? EVENTS_AWAITED : 0u);
 }
 
-cm_status client_engine_open(client_engine *engine, const client_bus *bus, unsigned policy, uint32_t *words,
-                             size_t count)
-{
-    const unsigned decrypts = CLIENT_DECRYPTS | CLIENT_DECRYPTS_TAGGED;
-    if (!engine || !bus || !bus->read || !bus->write || !bus->send || !bus->receive || !bus->sending ||
-        !bus->received || !words || (policy & decrypts) == decrypts ||
-        (policy & ~(decrypts | CLIENT_ENCRYPTS)) != 0) {
-        return CM_ERR_ARGUMENT;
-    }
-    cm_frame_writer writer;
-    const cm_sink nowhere = {NULL, NULL};
-    cm_frame_writer_init(&writer, nowhere);
-    memset(engine, 0, sizeof *engine);
-    engine->bus = *bus;
-    engine->words = words;
-    engine->count = count;
-    engine->policy = (uint8_t)policy;
-    engine->frames_begin = writer.emitter.begin;
-    if (read_register(engine, CM_CLIENT_ID_OFFSET) != IDENTITY) {
-        return CM_ERR_UNSUPPORTED;
-    }
-    engine->shape = read_register(engine, CM_CLIENT_SHAPE_OFFSET);
-    client_reset(engine);
-    engine->open = client_settled(engine);
-    return engine->open ? CM_OK : CM_ERR_UNSUPPORTED;
-}
-
 cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count)
 {
     if (!engine || !words) {
@@ -234,11 +207,24 @@ unsigned client_log2_scale_r(const client_engine *self)
 
 uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime)
 {
-    uint32_t power = 1;
-    for (unsigned i = 0; i < exponent; i++) {
-        power = cmi_subtract_once(2u * power, prime->q);
+    return exponent < 32u ? cmi_montgomery_residue((uint32_t)1 << exponent, prime->r1, prime)
+                          : cmi_montgomery_residue((uint32_t)1 << (exponent - 32u), prime->r2, prime);
+}
+
+/* Residues times R: 1, R and psi. */
+typedef struct prime_words {
+    uint32_t one, r, psi;
+} prime_words;
+
+static void compute_tables(const client_engine *self, const cm_params *params, prime_words *words)
+{
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        const cm_prime *prime = &params->primes[i];
+        words[i].one = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
+        words[i].r = client_power_of_two(2u * SHAPE_OF(self, LOG2_R), prime);
+        words[i].psi = cmi_montgomery_residue(cmi_montgomery_residue(prime->psi, prime->r2, prime),
+                                              words[i].one, prime);
     }
-    return power;
 }
 
 static void set_twiddle(const client_engine *self, unsigned prime, uint32_t index, uint32_t value)
@@ -247,27 +233,66 @@ static void set_twiddle(const client_engine *self, unsigned prime, uint32_t inde
     client_set(self, CM_CLIENT_MAP_TABLE_DATA, value);
 }
 
-/* Of each prime the twiddles, times R, whose numbers are 0 and the powers of two: psi to powers of two. The
- * engine makes all others of them. */
-static void load_tables(const client_engine *self, const cm_params *params)
+/* Of each prime the first twiddle, and that whose number is n / 2: the engine makes all others of them. */
+static void load_tables(client_engine *self, const cm_params *params, const prime_words *words)
 {
     client_set(self, CM_CLIENT_MAP_PARAMS, params->id);
     client_set(self, CM_CLIENT_MAP_SHAPE, params->data_primes - 1u);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        const uint32_t r = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
         client_set_prime(self, i, CM_CLIENT_MAP_PRIME_Q, prime->q);
-        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_KEY_FACTOR,
-                         prime->q - client_power_of_two(2u * SHAPE_OF(self, LOG2_R), prime));
-        set_twiddle(self, i, 0, r);
-        uint32_t root = cmi_montgomery_residue(prime->psi, prime->r2, prime);
-        for (unsigned level = params->log2_n; level-- > 0;) {
-            set_twiddle(self, i, (uint32_t)1 << level, cmi_montgomery_residue(root, r, prime));
-            root = cmi_montgomery_residue(root, root, prime);
-        }
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_KEY_FACTOR, prime->q - words[i].r);
+        set_twiddle(self, i, 0, words[i].one);
+        set_twiddle(self, i, (uint32_t)1 << (params->log2_n - 1u), words[i].psi);
     }
     client_write(self, CM_CLIENT_COMMAND_OFFSET, CM_CLIENT_COMMAND_TABLES); /* it fixes nothing */
+    self->params = params;
 }
+
+/* ---- opening ---- */
+
+cm_status client_engine_open(client_engine *engine, const client_bus *bus, unsigned policy, uint32_t *words,
+                             size_t count)
+{
+    return client_engine_open_for(engine, bus, policy, words, count, NULL);
+}
+
+cm_status client_engine_open_for(client_engine *engine, const client_bus *bus, unsigned policy,
+                                 uint32_t *words, size_t count, const cm_params *params)
+{
+    const unsigned decrypts = CLIENT_DECRYPTS | CLIENT_DECRYPTS_TAGGED;
+    if (!engine || !bus || !bus->read || !bus->write || !bus->send || !bus->receive || !bus->sending ||
+        !bus->received || !words || (policy & decrypts) == decrypts ||
+        (policy & ~(decrypts | CLIENT_ENCRYPTS)) != 0) {
+        return CM_ERR_ARGUMENT;
+    }
+    memset(engine, 0, sizeof *engine);
+    engine->bus = *bus;
+    if (read_register(engine, CM_CLIENT_ID_OFFSET) != IDENTITY) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    client_reset(engine); /* what follows takes no longer than its wipe */
+    cm_frame_writer writer;
+    const cm_sink nowhere = {NULL, NULL};
+    cm_frame_writer_init(&writer, nowhere);
+    engine->words = words;
+    engine->count = count;
+    engine->policy = (uint8_t)policy;
+    engine->frames_begin = writer.emitter.begin;
+    engine->shape = read_register(engine, CM_CLIENT_SHAPE_OFFSET);
+    prime_words tables[CM_MAX_PRIMES];
+    const bool makes_tables = params && client_serves(engine, params);
+    if (makes_tables) {
+        compute_tables(engine, params, tables);
+    }
+    engine->open = client_settled(engine);
+    if (engine->open && makes_tables) {
+        load_tables(engine, params, tables);
+    }
+    return engine->open ? CM_OK : CM_ERR_UNSUPPORTED;
+}
+
+/* ---- what it holds ---- */
 
 static bool settled_by_reset(client_engine *self)
 {
@@ -333,8 +358,9 @@ bool client_hold_tables(client_engine *self, const cm_params *params, const clie
         self->public_key = NULL;
         self->encodes = 0;
         self->sums = 0;
-        load_tables(self, params);
-        self->params = params;
+        prime_words words[CM_MAX_PRIMES];
+        compute_tables(self, params, words);
+        load_tables(self, params, words);
     }
     return true;
 }

@@ -131,6 +131,24 @@ CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_b
                                            uint32_t *words, size_t count);
 
 /*
+ * The same for a chip whose first encryption must not wait, as one that gates its power: the engine makes the
+ * tables of this set while the program goes on, if it can serve the set. Otherwise the first job for a set has
+ * them made, and waits for them.
+ */
+CM_MUST_CHECK cm_status client_engine_open_for(client_engine *engine, const client_bus *bus, unsigned policy,
+                                               uint32_t *words, size_t count, const cm_params *params);
+
+/*
+ * Give the engine what encryptions under a secret key need, before the first of them: the device's secret, the
+ * set's tables, constants for BFV's plain modulus or, if that is 0, for CKKS, and the key. Returns while the
+ * engine transforms the key. Without this call the first encryption does that, with the same bytes.
+ * CM_ERR_ARGUMENT for null pointers; CM_ERR_UNSUPPORTED if the engine is not open, cannot serve the key's set
+ * or the plain modulus, or fails, or if the key is not one.
+ */
+CM_MUST_CHECK cm_status client_engine_hold(client_engine *engine, const cm_device *device,
+                                           const cm_secret_key *key, uint32_t plain_modulus);
+
+/*
  * Let the engine decrypt: lend count words, CLIENT_WORDS of them, into which the driver copies a ciphertext's
  * frames as cm_decryptor_feed gets them. Without this call, or the next one, portable C decrypts. The words
  * are one decryptor's until its decryption ends, begins anew or is wiped; portable C does what others decrypt

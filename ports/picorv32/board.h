@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#include "ciphermote/device.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/params.h"
+
 #define BOARD_REGISTER(number) (*(volatile uint32_t *)(0x10000000u + 4u * (number)))
 #define BOARD_UART BOARD_REGISTER(0u)
 #define BOARD_EXIT BOARD_REGISTER(1u)
@@ -60,7 +64,10 @@ static inline uint32_t board_wait(uint32_t cycles)
     return pending;
 }
 
-/* Whether the client engine is ready, or there is none to open in this build. */
-int board_start(void);
+/* Whether the client engine is there, or there is none to open in this build. It makes this set's tables. */
+int board_start(const cm_params *params);
+
+/* Enters what encryptions under a secret key need, if there is an engine to take it. */
+void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus);
 
 #endif

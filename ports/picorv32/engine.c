@@ -121,7 +121,7 @@ client_engine *client_engine_for(const cm_params *params)
     return &engine;
 }
 
-int board_start(void)
+int board_start(const cm_params *params)
 {
     static const client_bus bus = {.read = read_register,
                                    .write = write_register,
@@ -135,7 +135,7 @@ int board_start(void)
                                    .clearing = clearing,
                                    .wait = wait,
                                    .centres = true};
-    cm_status status = client_engine_open(&engine, &bus, POLICY, frame_words, WORDS);
+    cm_status status = client_engine_open_for(&engine, &bus, POLICY, frame_words, WORDS, params);
 #if APP_DECRYPTS
     if (status == CM_OK) {
 #if APP_COPIES
@@ -146,4 +146,9 @@ int board_start(void)
     }
 #endif
     return status == CM_OK;
+}
+
+void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus)
+{
+    (void)client_engine_hold(&engine, device, key, plain_modulus); /* or else the encryption says what is wrong */
 }

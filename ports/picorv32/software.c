@@ -2,7 +2,15 @@
 /* The build in software alone. */
 #include "board.h"
 
-int board_start(void)
+int board_start(const cm_params *params)
 {
+    (void)params;
     return 1;
+}
+
+void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus)
+{
+    (void)device;
+    (void)key;
+    (void)plain_modulus;
 }
