@@ -351,13 +351,13 @@ static bool serves_modulus(const cm_params *params, uint32_t t)
     return t != 1u;
 }
 
-cm_status client_engine_hold(client_engine *engine, const cm_device *device, const cm_secret_key *key,
+cm_status client_engine_hold(client_engine *engine, const uint8_t *device_secret, const cm_secret_key *key,
                              uint32_t plain_modulus)
 {
-    if (!engine || !device || !key) {
+    if (!engine || !device_secret || !key) {
         return CM_ERR_ARGUMENT;
     }
-    const client_needs needs = {.device_secret = device->secret};
+    const client_needs needs = {.device_secret = device_secret};
     if (!engine->open || !key->params || !cmi_secret_key_usable(key) || !key->ternary ||
         !client_serves(engine, key->params) || !serves_modulus(key->params, plain_modulus) ||
         !hold_space(engine, key->params, &needs, plain_modulus ? plain_modulus : CKKS_CONSTANTS) ||

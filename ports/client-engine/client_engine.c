@@ -13,6 +13,7 @@
 
 #define IDENTITY 0x434D4345u /* the value of the ID register */
 #define PRIME_BITS_LEAST 22u
+#define RESET ((uint32_t)1 << CM_CLIENT_CONTROL_RESET_LOW)
 #define EVENTS_AWAITED ((uint32_t)1 << CM_CLIENT_EVENTS_IDLE_LOW | (uint32_t)1 << CM_CLIENT_EVENTS_FAULT_LOW)
 
 static uint32_t field(uint32_t word, unsigned low, unsigned bits)
@@ -122,6 +123,11 @@ bool client_settled(const client_engine *self)
     return false;
 }
 
+static void enable_interrupts(const client_engine *self)
+{
+    client_write(self, CM_CLIENT_INTERRUPTS_OFFSET, self->bus.wait ? EVENTS_AWAITED : 0u);
+}
+
 void client_reset(client_engine *self)
 {
     self->params = NULL;
@@ -131,8 +137,8 @@ void client_reset(client_engine *self)
     self->sums = 0;
     self->entered = false;
     self->fixed = false;
-    client_write(self, CM_CLIENT_CONTROL_OFFSET, (uint32_t)1 << CM_CLIENT_CONTROL_RESET_LOW);
-    client_write(self, CM_CLIENT_INTERRUPTS_OFFSET, self->bus.wait ? EVENTS_AWAITED : 0u);
+    client_write(self, CM_CLIENT_CONTROL_OFFSET, RESET);
+    enable_interrupts(self);
 }
 
 cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count)
@@ -266,19 +272,23 @@ cm_status client_engine_open_for(client_engine *engine, const client_bus *bus, u
         (policy & ~(decrypts | CLIENT_ENCRYPTS)) != 0) {
         return CM_ERR_ARGUMENT;
     }
+    const bool is_there = bus->read(bus->context, CM_CLIENT_ID_OFFSET) == IDENTITY;
+    if (is_there) { /* first: what follows takes no longer than its wipe */
+        bus->write(bus->context, CM_CLIENT_CONTROL_OFFSET, RESET);
+    }
     memset(engine, 0, sizeof *engine);
-    engine->bus = *bus;
-    if (read_register(engine, CM_CLIENT_ID_OFFSET) != IDENTITY) {
+    if (!is_there) {
         return CM_ERR_UNSUPPORTED;
     }
-    client_reset(engine); /* what follows takes no longer than its wipe */
     cm_frame_writer writer;
     const cm_sink nowhere = {NULL, NULL};
     cm_frame_writer_init(&writer, nowhere);
+    engine->bus = *bus;
     engine->words = words;
     engine->count = count;
     engine->policy = (uint8_t)policy;
     engine->frames_begin = writer.emitter.begin;
+    enable_interrupts(engine);
     engine->shape = read_register(engine, CM_CLIENT_SHAPE_OFFSET);
     prime_words tables[CM_MAX_PRIMES];
     const bool makes_tables = params && client_serves(engine, params);

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "ciphermote/device.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 
@@ -68,6 +67,6 @@ static inline uint32_t board_wait(uint32_t cycles)
 int board_start(const cm_params *params);
 
 /* Enters what encryptions under a secret key need, if there is an engine to take it. */
-void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus);
+void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus);
 
 #endif

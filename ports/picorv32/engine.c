@@ -148,7 +148,7 @@ int board_start(const cm_params *params)
     return status == CM_OK;
 }
 
-void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus)
+void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus)
 {
-    (void)client_engine_hold(&engine, device, key, plain_modulus); /* or else the encryption says what is wrong */
+    (void)client_engine_hold(&engine, device_secret, key, plain_modulus); /* or else the encryption says what is wrong */
 }

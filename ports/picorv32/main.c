@@ -91,6 +91,9 @@ static cm_status start(cm_encryptor *encryptor)
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
                                       .xof = CM_PROVISIONED_PUBLIC_KEY ? CM_XOF_NONE : CM_XOF_CHACHA20};
+#if CM_PROVISIONED_SECRET_KEY
+    board_hold(cm_provisioned_device_secret, &KEY, PLAIN_MODULUS);
+#endif
     cm_frame_writer_init(&frames, port);
     const cm_status status = cm_device_init(&device, cm_provisioned_device_secret, &platform);
     if (status != CM_OK) {
@@ -99,7 +102,6 @@ static cm_status start(cm_encryptor *encryptor)
 #if CM_PROVISIONED_PUBLIC_KEY
     return cm_encryptor_init_asymmetric(encryptor, &KEY, &setup);
 #else
-    board_hold(&device, &KEY, PLAIN_MODULUS);
     return cm_encryptor_init_symmetric(encryptor, &KEY, &setup);
 #endif
 }

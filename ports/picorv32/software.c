@@ -8,9 +8,9 @@ int board_start(const cm_params *params)
     return 1;
 }
 
-void board_hold(const cm_device *device, const cm_secret_key *key, uint32_t plain_modulus)
+void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus)
 {
-    (void)device;
+    (void)device_secret;
     (void)key;
     (void)plain_modulus;
 }
