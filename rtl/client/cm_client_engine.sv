@@ -210,12 +210,13 @@ module cm_client_engine #(
         .largest_i(largest), .policy_i(policy), .t_i(t), .scale_i(scale), .q_i(all_q),
         .encodes_ckks_i(encodes_ckks), .decodes_ckks_i(decodes_ckks), .secret_entered_i(secret_entered),
         .tag_keys_there_i(tag_keys_there), .trits_there_i(trits_there), .secret_there_i(secret_there),
-        .public_there_i(public_there), .accepted_o(accepted), .begins_o(begins), .fixes_o(fixes), .encryption_o(encryption),
-        .draws_seeds_o(draws_seeds), .unknown_o(unknown_command), .no_key_o(no_key),
+        .public_there_i(public_there), .accepted_o(accepted), .begins_o(begins), .fixes_o(fixes),
+        .encryption_o(encryption), .draws_seeds_o(draws_seeds), .unknown_o(unknown_command),
+        .no_key_o(no_key),
         .not_allowed_o(not_allowed), .unfit_o(unfit), .decrypts_o(decrypts), .encrypts_o(encrypts),
         .publishes_o(publishes), .generates_o(generates), .enters_o(enters), .loads_key_o(loads_key),
-        .makes_tables_o(makes_tables), .symmetric_o(symmetric), .public_key_o(public_key), .in_coefficients_o(in_coefficients),
-        .pieces_o(pieces_of_one), .begun_o(begun)
+        .makes_tables_o(makes_tables), .symmetric_o(symmetric), .public_key_o(public_key),
+        .in_coefficients_o(in_coefficients), .pieces_o(pieces_of_one), .begun_o(begun)
     );
     cm_client_counter u_counter (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .fixed_i(is_fixed), .write_i(counter_write),
@@ -356,8 +357,9 @@ module cm_client_engine #(
     wire [63:0]            coded_pair;
     cm_client_load_control #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .LOADED(LOADED)) u_load_control (
         .clk_i(clk_i), .rst_i(clears), .begins_i(begins), .decrypts_i(decrypts),
-        .makes_tables_i(makes_tables), .publishes_i(publishes), .enters_i(enters), .symmetric_i(symmetric), .public_key_i(public_key),
-        .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one), .begun_i(begun),
+        .makes_tables_i(makes_tables), .publishes_i(publishes), .enters_i(enters), .symmetric_i(symmetric),
+        .public_key_i(public_key), .in_coefficients_i(in_coefficients), .pieces_i(pieces_of_one),
+        .begun_i(begun),
         .last_prime_i(last_prime), .pieces_done_i(pieces_done), .sampling_i(sampling), .groups_i(groups),
         .fills_done_i(fills_done), .filling_i(filling), .filled_i(filled), .uniform_valid_i(uniform_valid),
         .streams_done_i(streams_done), .streaming_i(streaming), .stream_index_i(stream_index),
@@ -478,8 +480,9 @@ module cm_client_engine #(
         .multiplies_o(stream_multiplies), .leaves_o(stream_leaves), .takes_off_o(takes_off),
         .from_read_o(from_read), .needs_uniform_o(needs_uniform), .a_set_o(stream_a_set),
         .b_set_o(stream_b_set), .to_set_o(stream_to_set), .writes_set_o(stream_writes),
-        .writes_key_o(stream_to_key), .writes_table_o(stream_to_table), .drained_o(stream_drained), .writes_frame_o(stream_to_frame), .reserves_o(stream_gives),
-        .seed_start_o(seed_start), .frame_start_o(frame_start), .last_item_o(last_item),
+        .writes_key_o(stream_to_key), .writes_table_o(stream_to_table), .drained_o(stream_drained),
+        .writes_frame_o(stream_to_frame), .reserves_o(stream_gives), .seed_start_o(seed_start),
+        .frame_start_o(frame_start), .last_item_o(last_item),
         .key_loaded_o(secret_loaded), .streams_done_o(streams_done), .streamed_o(streamed_sets),
         .finished_o(finished)
     );

@@ -85,9 +85,10 @@ module cm_client_load_control #(
         : small_there && (kind_o != LOAD_M || publishes_i || message_there));
     assign            issue_o = running && (set_free || set_trails) && source_there;
     assign            busy_o = !idle && (!running || set_free);
+    wire              starts = !decrypts_i && !makes_tables_i && begun_i != ciphertexts;
     cm_client_pair_counter #(.BITS(PAIR_BITS), .CYCLES(LOADED)) u_pairs (
-        .clk_i(clk_i), .rst_i(rst_i), .start_i(!decrypts_i && !makes_tables_i && begun_i != ciphertexts), .issue_i(issue_o),
-        .may_end_i(1'b1), .idle_o(idle), .running_o(running), .index_o(index_o), .ends_o(ends)
+        .clk_i(clk_i), .rst_i(rst_i), .start_i(starts), .issue_i(issue_o), .may_end_i(1'b1), .idle_o(idle),
+        .running_o(running), .index_o(index_o), .ends_o(ends)
     );
 
     assign set_o = (public_key_i && in_coefficients_i) ? 2'd0

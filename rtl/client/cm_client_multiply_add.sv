@@ -74,7 +74,8 @@ module cm_client_multiply_add #(
                 .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
             );
             wire [WIDTH-1:0] addend = leaves_i ? loaded_i[WIDTH*g +: WIDTH] : takes_off_i ? set_a
-                : (multiplies_i || decrypts_i || loads_key_i || makes_tables_i) ? {WIDTH{1'b0}} : set_b_i[WIDTH*g +: WIDTH];
+                : (multiplies_i || decrypts_i || loads_key_i || makes_tables_i) ? {WIDTH{1'b0}}
+                : set_b_i[WIDTH*g +: WIDTH];
             cm_client_add #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
                 .clk_i(clk_i), .subtract_i(takes_off_i), .q_i(q),
                 .a_i(leaves_i ? set_a : takes_off_i ? drawn : product[WIDTH-1:0]),

@@ -117,7 +117,8 @@ module cm_client_stream_control #(
     assign takes_off_o = decrypts_i && kind[0];
     assign uses_loader_o = leaves_o && !idle;
     sink_t sink;
-    assign sink = loads_key_i ? SINK_KEY : makes_tables_i ? SINK_TABLE : (multiplies_o || decrypts_i) ? SINK_SET : SINK_FRAME;
+    assign sink = loads_key_i ? SINK_KEY : makes_tables_i ? SINK_TABLE
+        : (multiplies_o || decrypts_i) ? SINK_SET : SINK_FRAME;
     wire [1:0] coefficient_set = component_o ? 2'd1 : 2'd2;
     // A stream that waits for a set to be drained leaves it to the other port.
     wire [1:0] not_drained = (drain_set_i == 2'd0) ? 2'd1 : 2'd0;
@@ -127,12 +128,13 @@ module cm_client_stream_control #(
     assign b_set_o = !public_key_i ? turn : component_o ? {1'b0, !primes[0]} : 2'd2;
     assign to_set_o = public_key_i ? coefficient_set : turn;
 
-    wire there = makes_tables_i || (decrypts_i ? read_known_i && (takes_off_o || reached(drains_done_i + 8'd2, primes))
+    wire there = makes_tables_i ? 1'b1
+        : decrypts_i ? read_known_i && (takes_off_o || reached(drains_done_i + 8'd2, primes))
         : !in_coefficients_i ? (!public_key_i ? lanes_done_i != streams_done_o
            : reached(lanes_done_i, two_primes + primes + (component_o ? 8'd2 : 8'd3)))
         : !public_key_i ? reached(lanes_done_i, two_primes + (multiplies_o ? 8'd1 : 8'd2))
         : reached(lanes_done_i, two_primes + primes
-                  + (multiplies_o ? 8'd1 : component_o ? 8'd2 : 8'd3)));
+                  + (multiplies_o ? 8'd1 : component_o ? 8'd2 : 8'd3));
     // In coefficient form, all noise and all of the message must be there.
     wire addend_there = !leaves_o
         || (reached(pieces_done_i, pieces + pieces_i) && reached(fills_done_i, finished_o + 8'd1));

@@ -124,7 +124,8 @@ module cm_soc_dma #(
     wire                 sent = send_valid_o && send_ready_i;
     wire                 word_sent = sent && (!halves || upper || send_last_o);
     // A word under way has room too.
-    wire                 looks = list_left != 20'd0 && fetch_left == 20'd0 && !looked && (!write_o || write_address_o[0] != list_at[0]);
+    wire                 looks = list_left != 20'd0 && fetch_left == 20'd0 && !looked
+        && (!write_o || write_address_o[0] != list_at[0]);
     wire                 found = looked && at_length;
     wire [19:0]          length = data_i[21:2];
     wire                 fetches = fetch_left != 20'd0 && level < (4'd1 << LOG2_QUEUE) - 4'd1

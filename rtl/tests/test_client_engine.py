@@ -8,7 +8,8 @@ from functools import cache
 
 import client_bench
 import pytest
-from client import Client, Key, Shape, constants
+from client import SILICON, Client, Key, Shape, constants
+from simulation import slow
 
 from tools import ROOT
 
@@ -124,6 +125,51 @@ def test_random_messages(name, public, coefficients, stalls):
     outcome = engine.simulate()
     assert outcome.fault == 0 and outcome.idle
     assert outcome.frames == frames_of(case)
+
+
+def wrong_tables(engine, key):
+    """Other twiddles, of which none may be left."""
+    for prime in range(len(key.primes)):
+        engine.set("MAP_TABLE_PLACE", prime << 16)
+        for j in range(1 << engine.shape.LOG2_N):
+            engine.set("MAP_TABLE_DATA", 3 + j)
+
+
+MAKERS = {
+    "1024": SMALL,
+    "two butterflies": Shape(LOG2_N=10, LOG2_UNITS=1, PRIMES=2, DEEP=1),
+    "sixteen butterflies": Shape(LOG2_N=10, LOG2_UNITS=4, PRIMES=2, DEEP=0),
+    "standard cells": Shape(LOG2_N=10, LOG2_UNITS=3, PRIMES=2, DEEP=0, MULTIPLIER_WIDTH=SILICON),
+    "4096": LARGE,
+}
+MOST_CYCLES_OF_A_TABLE = {10: 1200, 12: 2900}
+"""By log2 of the degree, with the coefficients of a key that are entered next."""
+
+
+@pytest.mark.parametrize("name", ["1024", "4096", *map(slow, list(MAKERS)[1:-1])])
+def test_tables_that_the_engine_makes(name):
+    """From two words of each, for encryption and decryption, in place of others."""
+    shape = MAKERS[name]
+    case = case_of(set="n4096_q26x3_p27" if shape == LARGE else "n1024_q26", t=12289, public=False, seed=96)
+    engine, key = Client(shape), key_of(case)
+    engine.wait_for_wipe()
+    for prime, q in enumerate(key.primes):
+        engine.set_prime(prime, "MAP_PRIME_Q", q)
+    wrong_tables(engine, key)
+    engine.load(key, makes_tables=True)
+    engine.message_space(key, case["t"], signed=case["signed"], coefficients=False)
+    engine.counter(case["counter"])
+    offer(engine, case)
+    encrypt(engine, case)
+    engine.read(frames_of(case)[0])
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+    assert decrypted(case, outcome.results[0]) == messages_of(case)[0]
+    made, loaded = outcome.taken[:2]
+    assert loaded - made < MOST_CYCLES_OF_A_TABLE[shape.LOG2_N] * len(key.primes)
 
 
 @pytest.mark.slow
@@ -562,6 +608,19 @@ def test_a_key_that_is_not_there(command):
     outcome = engine.simulate()
     assert outcome.faults == [constants()["FAULT_COMMAND"], constants()["FAULT_NO_KEY"]]
     assert outcome.words == 0
+
+
+@pytest.mark.parametrize("command", ["COMMAND_SYMMETRIC", "COMMAND_PUBLIC"])
+def test_keys_are_gone_when_tables_are_made(command):
+    """They were entered for the twiddles of before."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=60)
+    engine = prepared(case, SMALL)
+    engine.command("COMMAND_TABLES")
+    engine.run()
+    engine.command(command)
+    engine.run(20_000)
+    outcome = engine.simulate()
+    assert outcome.faults == [constants()["FAULT_NO_KEY"]] and outcome.words == 0
 
 
 def other_trits(engine, words, place=0):

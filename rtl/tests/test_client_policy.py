@@ -194,6 +194,24 @@ def test_a_command_that_needs_no_secret_key_fixes_as_well():
     assert outcome.frames == frames_of(case) and outcome.faults == [fault("POLICY")]
 
 
+@pytest.mark.parametrize("policy", [NEVER | ENCRYPTS, ALWAYS])
+def test_tables_fix_nothing(policy):
+    """They are made before policy and secrets are entered, with tags too."""
+    case = case_of(set="n1024_q26", t=1000, seed=201, tagged="first")
+    engine, key = Client(SMALL), key_of(case)
+    engine.options = 1 << constants()["SHAPE_TAGS"]
+    engine.wait_for_wipe()
+    engine.set("MAP_SHAPE", len(key.primes) - 1 | engine.options)
+    engine.set("MAP_POLICY", TAGGED)
+    engine.command("COMMAND_TABLES")
+    engine.run()
+    engine.policy = policy
+    engine.load(key)
+    engine.set("MAP_POLICY", policy)
+    engine.run(1)
+    assert engine.simulate().faults == [fault("POLICY")]
+
+
 @pytest.mark.parametrize("between", ["a value out of range", "an abort", "a wrong frame"])
 def test_what_keeps_the_key_keeps_its_policy(between):
     case = case_of(set="n1024_q26", t=1000, public=True, seed=205)
