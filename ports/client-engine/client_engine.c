@@ -405,6 +405,26 @@ bool client_hold_secret(client_engine *self, const cm_secret_key *key)
     return true;
 }
 
+/* Residues times a factor; the memory for frames, which hold nothing yet, is lent to a transfer. */
+static void load_residues(const client_engine *self, const uint32_t *residues, uint32_t count,
+                          uint32_t factor, const cm_prime *prime)
+{
+    uint32_t *words = self->words;
+    const bool transfers = self->bus.write_all && count <= self->count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t word = cmi_montgomery_residue(residues[i], factor, prime);
+        if (transfers) {
+            words[i] = word;
+        } else {
+            client_set(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA, word);
+        }
+    }
+    if (transfers) {
+        self->bus.write_all(self->bus.context, setting_offset(CM_CLIENT_MAP_PUBLIC_KEY_DATA), words, count,
+                            CM_UINT32);
+    }
+}
+
 /* False if the key does not provide all of it. */
 static bool load_public(const client_engine *self, const cm_public_key *key)
 {
@@ -423,10 +443,7 @@ static bool load_public(const client_engine *self, const cm_public_key *key)
                 return false;
             }
             client_set(self, CM_CLIENT_MAP_TABLE_PLACE, i << 16 | component << 24);
-            for (uint32_t j = 0; j < (uint32_t)1 << params->log2_n; j++) {
-                client_set(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA,
-                           cmi_montgomery_residue(residues[j], factor, prime));
-            }
+            load_residues(self, residues, (uint32_t)1 << params->log2_n, factor, prime);
         }
     }
     return true;

@@ -19,6 +19,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vcm_soc.h"
@@ -90,6 +91,19 @@ bool tests_entropy([[maybe_unused]] const Vcm_soc &top)
 #endif
 }
 
+// The code of the command that the engine takes in this cycle, or 0.
+int taken_command([[maybe_unused]] const Vcm_soc &top)
+{
+#if ENGINE
+    const auto &of = *top.rootp;
+    return of.cm_soc__DOT__g_engine__DOT__u_client__DOT__takes_command
+               ? of.cm_soc__DOT__g_engine__DOT__u_client__DOT__command_code
+               : 0;
+#else
+    return 0;
+#endif
+}
+
 void record_core(std::FILE *to, const Vcm_soc &top)
 {
     const auto &of = *top.rootp;
@@ -131,6 +145,7 @@ int main(int count, char **arguments)
     uint32_t random_word = 0x12345678;
     uint64_t interrupts = 0;
     uint64_t last_word = 0; // the cycle in which a word left last
+    std::vector<std::pair<int, uint64_t>> commands; // and the cycles in which the engine took them
     bool interrupted = false;
     top->rst_i = 1;
     for (uint64_t cycle = 0; cycle < most; cycle++) {
@@ -149,6 +164,9 @@ int main(int count, char **arguments)
             frames.write(reinterpret_cast<const char *>(&left), sizeof left);
             last_word = cycle;
         }
+        if (const int code = taken_command(*top)) {
+            commands.emplace_back(code, cycle);
+        }
         uart.hear(top->uart_tx_o);
         if (record) {
             record_core(record, *top);
@@ -159,6 +177,9 @@ int main(int count, char **arguments)
             const bool trapped = top->trap_o;
             std::printf("cycles %" PRIu64 "\nlast_word %" PRIu64 "\ninterrupts %" PRIu64 "\n", cycle, last_word,
                         interrupts);
+            for (const auto &[code, when] : commands) {
+                std::printf("command_%d %" PRIu64 "\n", code, when);
+            }
             if (trapped) {
                 std::fprintf(stderr, "the core trapped in cycle %" PRIu64 "\n", cycle);
             }

@@ -175,6 +175,34 @@ def soc_times() -> dict[str, int]:
     }
 
 
+COLD = {
+    "": {"t": T},
+    "public.": {"t": T, "public": True},
+    "ckks.": {"log2_scale": SOC_LOG2_SCALE},
+    "ckks.public.": {"log2_scale": SOC_LOG2_SCALE, "public": True},
+}
+"""What the chip encrypts first, by the name of its row."""
+STAGES = {constants()[f"COMMAND_{name}"]: name for name in ("TABLES", "LOAD_KEY", "SYMMETRIC", "PUBLIC")}
+
+
+def cold_times() -> dict[str, dict[str, Any]]:
+    """Cycles from the reset of the chip to the last word of its first ciphertext that leaves it, those of the
+    engine's commands, and the bytes of its program. Raises ToolError if a byte differs from software's."""
+    found = {}
+    for name, wanted in COLD.items():
+        field = soc.field(f"bench-cold-{name or 'symmetric.'}"[:-1], set=SET, ciphertexts=1, seed=2, **wanted)
+        engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))
+        if engine.code or software.code or engine.frames != software.frames or not engine.frames:
+            raise ToolError(f"soc: the first {name or 'symmetric.'} frames are not those of software")
+        found[name] = {
+            "cycles": engine.last_word + 1,
+            "taken": {STAGES[code]: cycle for code, cycle in engine.commands},
+            "software": software.last_word + 1,
+            "firmware_bytes": soc.firmware(field, engine=True).stat().st_size,
+        }
+    return found
+
+
 def measured() -> dict[str, Any]:
     symmetric, public, shake, tagged, tagged_public = cases()
     ckks_symmetric, ckks_public = ckks_cases()
@@ -200,6 +228,7 @@ def measured() -> dict[str, Any]:
             for pipeline, shape in SHAPES.items()
         },
         "soc": soc_times(),
+        "cold": cold_times(),
     }
 
 

@@ -192,7 +192,9 @@ def decrypted(of: Field, chip: Chip) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run. encryptions, decryptions: cycles of each; frames: all frames sent, in order."""
+    """The outcome of a run. encryptions, decryptions: cycles of each; frames: all frames sent, in order;
+    last_word: the cycle, from the reset on, in which their last word left; commands: code and cycle of those
+    that the engine took."""
 
     code: int
     said: str
@@ -200,6 +202,8 @@ class Outcome:
     decryptions: list[int]
     cycles: int
     frames: bytes
+    last_word: int
+    commands: list[tuple[int, int]]
 
 
 def simulate(of: Field, chip: Chip) -> Outcome:
@@ -219,7 +223,7 @@ def run_program(of: Field, program: Path, chip: Chip, record: Path | None = None
     lines = [line.split() for line in done.stdout.splitlines()]
     taken = {
         wanted: [int(number) for what, number in lines if what == wanted]
-        for wanted in ("encryption", "decryption", "cycles")
+        for wanted in ("encryption", "decryption", "cycles", "last_word")
     }
     return Outcome(
         done.returncode,
@@ -228,4 +232,6 @@ def run_program(of: Field, program: Path, chip: Chip, record: Path | None = None
         taken["decryption"],
         taken["cycles"][0],
         frames.read_bytes(),
+        taken["last_word"][0],
+        [(int(what[8:]), int(cycle)) for what, cycle in lines if what.startswith("command_")],
     )
