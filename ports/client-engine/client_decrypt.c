@@ -352,16 +352,15 @@ static bool decrypt_gathered(const gathered *of)
     if (needs_sums && self->fixed && self->policy & CLIENT_DECRYPTS_TAGGED) {
         client_reset(self); /* fractions are fixed as well */
     }
-    if (!client_hold_tables(self, decryption->key->params, &needs)) {
-        return false;
-    }
-    if (!client_settled(self)) {
+    if (!client_hold_tables(self, decryption->key->params, &needs) || !client_settled(self)) {
+        self->failures++;
         return false;
     }
     if (!decrypts_ckks(decryption)) {
         hold_sums(of);
     }
     if (!client_hold_secret(self, decryption->key) || !client_settled(self)) {
+        self->failures++;
         return false;
     }
     set_expected(of);
@@ -378,6 +377,7 @@ static bool decrypt_gathered(const gathered *of)
     }
     self->bus.receive(self->bus.context, self->words, 0, 0); /* the arena is portable C's again */
     if (!ended) {
+        self->failures++;
         client_reset(self);
     }
     return false;

@@ -510,6 +510,7 @@ int client_encrypt(cm_status *status, const void *key, bool public_key, const cm
     }
     if (!prepare_engine(&of)) {
         client_reset(of.engine);
+        of.engine->failures++;
         return 0;
     }
     of.counter = setup->device->counter.next;
@@ -529,6 +530,7 @@ int client_encrypt(cm_status *status, const void *key, bool public_key, const cm
         client_reset(of.engine);
     }
     if (left == 0 && fault == CM_OK) {
+        of.engine->failures++;
         return 0;
     }
     *status = fault == CM_OK ? CM_ERR_SINK : fault;

@@ -141,6 +141,11 @@ void client_reset(client_engine *self)
     enable_interrupts(self);
 }
 
+uint32_t client_engine_failures(const client_engine *engine)
+{
+    return engine ? engine->failures : 0;
+}
+
 cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count)
 {
     if (!engine || !words) {

@@ -106,6 +106,7 @@ typedef struct client_engine {
     uint8_t policy;
     bool entered; /* the policy and the secrets */
     bool fixed;
+    uint32_t failures;
     client_secret secrets[CLIENT_SECRETS];
     /* The frames that it gathers, for one decryptor at a time. */
     client_piece *pieces;
@@ -147,6 +148,13 @@ CM_MUST_CHECK cm_status client_engine_open_for(client_engine *engine, const clie
  */
 CM_MUST_CHECK cm_status client_engine_hold(client_engine *engine, const uint8_t *device_secret,
                                            const cm_secret_key *key, uint32_t plain_modulus);
+
+/*
+ * How many encryptions and decryptions portable C has taken over since the engine was opened because the engine
+ * failed at them: not those that it does not serve, nor frames and values that it refuses. It is more than 0 if
+ * the engine is broken or its bus loses words; calls then take as long as in software.
+ */
+uint32_t client_engine_failures(const client_engine *engine);
 
 /*
  * Let the engine decrypt: lend count words, CLIENT_WORDS of them, into which the driver copies a ciphertext's

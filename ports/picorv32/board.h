@@ -69,4 +69,7 @@ int board_start(const cm_params *params);
 /* Enters what encryptions under a secret key need, if there is an engine to take it. */
 void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus);
 
+/* Jobs that the engine failed at. */
+uint32_t board_failures(void);
+
 #endif

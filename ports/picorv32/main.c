@@ -155,5 +155,8 @@ int main(void)
     if (status != CM_OK) {
         console_say("status", (uint32_t)status);
     }
+    if (board_failures() != 0) {
+        console_say("failures", board_failures());
+    }
     return status == CM_OK ? 0 : 1;
 }

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Firmware on a PicoRV32 encrypts through the client engine, and in software alone: the same bytes."""
 
+import itertools
 import json
 import re
 from array import array
+from dataclasses import replace
 from functools import cache
 
 import pytest
 import soc
 import soc_asic
+from client import constants
 from simulation import slow
 
 from tools import ROOT
@@ -43,6 +46,41 @@ def test_a_reading_out_of_range_is_refused_alike():
     assert engine.said.splitlines()[2].startswith("status")
     assert engine.frames == software.frames
     assert len(engine.frames) > 0
+
+
+MOST_COLD_CYCLES = 60_000
+
+
+def test_a_chip_that_was_off_soon_sends_its_first_ciphertext():
+    """From its reset on, with all that it and the engine need; and the same bytes as in software."""
+    field = soc.field("test-cold", set="n4096_q26x3_p27", t=40961, ciphertexts=1, seed=14)
+    engine, software = soc.simulate(field, soc.Chip()), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    assert engine.last_word < MOST_COLD_CYCLES
+    names = [constants()[f"COMMAND_{name}"] for name in ("TABLES", "LOAD_KEY", "SYMMETRIC")]
+    assert [code for code, _ in engine.commands] == names
+
+
+@pytest.mark.parametrize("wanted", [{"t": 12289, "public": True}, {"log2_scale": 12}], ids=["public", "ckks"])
+def test_the_first_ciphertext_of_other_kinds(wanted):
+    """Nothing is in the engine when the program starts, whatever it encrypts first."""
+    field = soc.field(f"test-cold-{'-'.join(wanted)}", set="n1024_q26", ciphertexts=1, seed=15, **wanted)
+    engine, software = soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    assert engine.commands[0][0] == constants()["COMMAND_TABLES"]
+
+
+def test_an_engine_that_fails_is_reported():
+    """Portable C does its work, under other counters."""
+    whole = soc.field("test-broken", **SET, t=12289, seed=16)
+    broken = replace(whole, flags=(*whole.flags, ("APP_LOSES_A_SETTING", "1")))
+    outcome = soc.simulate(broken, SMALL)
+    assert outcome.code == 0
+    assert soc.decrypted(broken, SMALL) == broken.ciphertexts
+    assert f"failures {broken.ciphertexts}" in outcome.said
+    assert "failures" not in runs("test-symmetric", t=12289, public=False, seed=1)[1].said
 
 
 RECEIVER = {"set": "n1024_q26", "t": 12289, **soc.SIGNED_HALVES}
@@ -270,3 +308,27 @@ def test_the_page_has_the_figures_of_the_bench():
         if name.endswith(".cycles"):
             assert f"| `{name}` | {cycles:,} | {cycles / 1e5:,.2f} ms |" in page
     assert f"{values['engine.symmetric.latency.cycles']:,} are its own" in page
+
+
+COLD_PAGES = ("client-soc.md", "client-engine.md")
+
+
+def test_pages_have_the_cold_start_beside_the_warm_one():
+    rows = json.loads((ROOT / "bench/results/engine.json").read_text(encoding="utf-8"))["rows"]
+    cold = {row["name"]: row for row in rows if row["name"].startswith("engine.cold_start.")}
+    assert len(cold) == 4 and cold["engine.cold_start.cycles"]["value"] <= MOST_COLD_CYCLES
+    warm = next(row["value"] for row in rows if row["name"] == "soc.engine.cycles")
+    soc_page, engine_page = (
+        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split()) for name in COLD_PAGES
+    )
+    for name, row in cold.items():
+        assert f"| `{name}` | {row['value']:,} | {row['value'] / 1e5:,.2f} ms |" in soc_page
+    first = cold["engine.cold_start.cycles"]
+    assert f"{first['value']:,}" in engine_page and f"{warm:,}" in engine_page
+    at = first["params"]["commands_at"]
+    steps = [0, at["TABLES"], at["LOAD_KEY"], at["SYMMETRIC"], first["value"]]
+    for begins, ends in itertools.pairwise(steps):
+        assert f"| {begins:,} | {ends:,} |" in soc_page
+    faster = first["params"]["software"] / first["value"]
+    assert f"{faster:.0f} times" in soc_page
+    assert f"{first['params']['firmware_bytes']:,} bytes" in soc_page

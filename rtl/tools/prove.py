@@ -157,6 +157,9 @@ PROOFS = {
         for name, (kept, parameters) in CLEARED.items()
     },
     "client-wipe": Proof("prove_client_wipe", 22, client=("cm_client_wipe",)),
+    "client-twiddles": Proof(
+        "prove_client_twiddles", 110, client=("cm_client_twiddles", "cm_client_pair_counter")
+    ),
 }
 
 
