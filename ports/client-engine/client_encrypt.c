@@ -231,8 +231,7 @@ static void compute_bfv_space(const client_engine *self, const cm_params *params
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
         /* -1/t, in Montgomery form */
-        const uint32_t inverse =
-            cmi_montgomery_residue(negated_inverse(t, prime->q), prime->r2, prime);
+        const uint32_t inverse = cmi_montgomery_residue(negated_inverse(t, prime->q), prime->r2, prime);
         const uint32_t r = client_power_of_two(client_log2_scale_r(self), prime);
         of->primes[i].factor = cmi_montgomery_residue(inverse, r, prime);
         of->primes[i].offset = prime->q - cmi_montgomery_residue(of->t_half, inverse, prime);

@@ -233,8 +233,8 @@ static void compute_tables(const client_engine *self, const cm_params *params, p
         const cm_prime *prime = &params->primes[i];
         words[i].one = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
         words[i].r = client_power_of_two(2u * SHAPE_OF(self, LOG2_R), prime);
-        words[i].psi = cmi_montgomery_residue(cmi_montgomery_residue(prime->psi, prime->r2, prime),
-                                              words[i].one, prime);
+        words[i].psi =
+            cmi_montgomery_residue(cmi_montgomery_residue(prime->psi, prime->r2, prime), words[i].one, prime);
     }
 }
 
@@ -244,7 +244,7 @@ static void set_twiddle(const client_engine *self, unsigned prime, uint32_t inde
     client_set(self, CM_CLIENT_MAP_TABLE_DATA, value);
 }
 
-/* Of each prime the first twiddle, and that whose number is n / 2: the engine makes all others of them. */
+/* Writes the first twiddle of each prime, and that whose number is n / 2: the engine makes the others. */
 static void load_tables(client_engine *self, const cm_params *params, const prime_words *words)
 {
     client_set(self, CM_CLIENT_MAP_PARAMS, params->id);

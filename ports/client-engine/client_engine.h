@@ -133,16 +133,17 @@ CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_b
 
 /*
  * The same for a chip whose first encryption must not wait, as one that gates its power: the engine makes the
- * tables of this set while the program goes on, if it can serve the set. Otherwise the first job for a set has
- * them made, and waits for them.
+ * tables of this set while the program goes on, if it can serve the set. Otherwise the first job for a set
+ * has them made, and waits for them.
  */
 CM_MUST_CHECK cm_status client_engine_open_for(client_engine *engine, const client_bus *bus, unsigned policy,
                                                uint32_t *words, size_t count, const cm_params *params);
 
 /*
  * Give the engine what encryptions under a secret key need, before the first of them: the device's secret of
- * CM_DEVICE_SECRET_BYTES, the set's tables, constants for BFV's plain modulus or, if that is 0, for CKKS, and the key. Returns while the
- * engine transforms the key. Without this call the first encryption does that, with the same bytes.
+ * CM_DEVICE_SECRET_BYTES, the set's tables, constants for BFV's plain modulus or, if that is 0, for CKKS, and
+ * the key. Returns while the engine transforms the key. Without this call the first encryption does that, with
+ * the same bytes.
  * CM_ERR_ARGUMENT for null pointers; CM_ERR_UNSUPPORTED if the engine is not open, cannot serve the key's set
  * or the plain modulus, or fails, or if the key is not one.
  */
@@ -150,9 +151,9 @@ CM_MUST_CHECK cm_status client_engine_hold(client_engine *engine, const uint8_t 
                                            const cm_secret_key *key, uint32_t plain_modulus);
 
 /*
- * How many encryptions and decryptions portable C has taken over since the engine was opened because the engine
- * failed at them: not those that it does not serve, nor frames and values that it refuses. It is more than 0 if
- * the engine is broken or its bus loses words; calls then take as long as in software.
+ * How many encryptions and decryptions portable C has taken over since the engine was opened because the
+ * engine failed at them: not those that it does not serve, nor frames and values that it refuses. It is more
+ * than 0 if the engine is broken or its bus loses words; calls then take as long as in software.
  */
 uint32_t client_engine_failures(const client_engine *engine);
 

@@ -294,7 +294,8 @@ int main(void)
 {
     static const cm_platform platform = {
         .random = draw, .counter_read = counter_read, .counter_write = counter_write};
-    if (!board_start(cm_provisioned_secret_key.params) || cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
+    if (!board_start(cm_provisioned_secret_key.params) ||
+        cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
         return 1;
     }
     cm_frame_sender_init(&sender, cm_provisioned_tag_key, CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH);

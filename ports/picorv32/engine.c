@@ -156,7 +156,8 @@ int board_start(const cm_params *params)
 
 void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus)
 {
-    (void)client_engine_hold(&engine, device_secret, key, plain_modulus); /* or else the encryption says what is wrong */
+    (void)client_engine_hold(&engine, device_secret, key,
+                             plain_modulus); /* or else the encryption says what is wrong */
 }
 
 uint32_t board_failures(void)

@@ -97,8 +97,9 @@ int main(void)
     const cm_decryptor_setup setup = {
         .arena = arena, .arena_bytes = sizeof arena, .expander = APP_SEEDS ? &expander : NULL};
     cm_seed_expander_init(&expander);
-    cm_status status = board_start(cm_provisioned_secret_key.params) ? cm_decryptor_init(&decryptor, &cm_provisioned_secret_key, &setup)
-                                     : CM_ERR_UNSUPPORTED;
+    cm_status status = board_start(cm_provisioned_secret_key.params)
+                           ? cm_decryptor_init(&decryptor, &cm_provisioned_secret_key, &setup)
+                           : CM_ERR_UNSUPPORTED;
     if (status != CM_OK) {
         console_say("status", (uint32_t)status);
         return 1;

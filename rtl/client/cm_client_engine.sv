@@ -415,7 +415,8 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0]   stream_late; // pair whose residues in the set are added to its product
     wire [PAIR_BITS-1:0]   streamed_index;
     wire                   drain_issues;
-    wire [1:0]             half_entered = {table_index[0], !table_index[0]}; // of a pair of a table or a key
+    // The half that is entered of a pair of a table, or of a key.
+    wire [1:0]             half_entered = {table_index[0], !table_index[0]};
     wire                   stream_to_table, stream_drained, twiddles_ready, twiddles_square;
     wire                   twiddles_leave, twiddles_lower, twiddles_factor;
     wire [1:0]             twiddles_write;

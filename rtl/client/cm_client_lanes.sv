@@ -268,7 +268,7 @@ module cm_client_lanes #(
                     .read_i(leaves_here || (busy_o && table_address[TABLE_BITS-1:ROW_BITS] == e + 1)),
                     .read_data_o(words[WIDTH*k +: 2*WIDTH])
                 );
-                // Of the largest numbers only the first is read, which is a factor of the others.
+                // Only the first of the largest numbers is read, which is a factor of the others.
                 if (e < LOG2_UNITS || k == 0) begin : g_leaves
                     reg left;
                     always_ff @(posedge clk_i) left <= leaves_here;

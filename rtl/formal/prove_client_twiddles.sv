@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cm_client_twiddles makes all twiddles of a prime from numbers 0 and n / 2, whatever else the table held: at
-// the end each is psi^bitrev of its number. Here a twiddle is its exponent, and a product is a sum. No read is
-// lost behind a write to the same memory.
+// the end each is psi^bitrev of its number. Here a twiddle is its exponent, and a product is a sum. No read
+// is lost behind a write to the same memory.
 `default_nettype none
 module prove_client_twiddles #(
     parameter integer LOG2_N = 5,

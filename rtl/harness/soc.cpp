@@ -144,7 +144,7 @@ int main(int count, char **arguments)
     std::mt19937 random_bits; // of the words that are only tested
     uint32_t random_word = 0x12345678;
     uint64_t interrupts = 0;
-    uint64_t last_word = 0; // the cycle in which a word left last
+    uint64_t last_word = 0;                         // the cycle in which a word left last
     std::vector<std::pair<int, uint64_t>> commands; // and the cycles in which the engine took them
     bool interrupted = false;
     top->rst_i = 1;
@@ -175,8 +175,8 @@ int main(int count, char **arguments)
         interrupted = top->irq_o;
         if (top->exit_o || top->trap_o) {
             const bool trapped = top->trap_o;
-            std::printf("cycles %" PRIu64 "\nlast_word %" PRIu64 "\ninterrupts %" PRIu64 "\n", cycle, last_word,
-                        interrupts);
+            std::printf("cycles %" PRIu64 "\nlast_word %" PRIu64 "\ninterrupts %" PRIu64 "\n", cycle,
+                        last_word, interrupts);
             for (const auto &[code, when] : commands) {
                 std::printf("command_%d %" PRIu64 "\n", code, when);
             }

@@ -47,7 +47,8 @@ module cm_soc #(
     localparam [5:0] SEND = 6'd5;
     localparam [5:0] RECEIVE = 6'd6; // write: the most words to receive from the engine; read: words received
     localparam [5:0] LEAVE = 6'd7;   // write: number of words to send to the port; read: busy
-    // Write: what is sent is 0: a message, 1: frames, 2: for the engine's register at the offset in bits 30:16.
+    // Write: what is sent is 0: a message, 1: frames, 2: words for the engine's register at the offset in bits
+    // 30:16.
     localparam [5:0] TO = 6'd8;
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
     localparam [5:0] CLEAR = 6'd10;  // write: number of words to clear; read: busy
@@ -103,7 +104,7 @@ module cm_soc #(
     reg  [LOG2_WORDS-1:0] transfer_from;
     reg         odd; // selects the upper half of a word
     reg  [1:0]  sends_to;
-    reg  [14:0] register_offset; // of the engine's register, where words are sent to one
+    reg  [14:0] register_offset; // the engine's register to which words are sent
     localparam [1:0] TO_FRAMES = 2'd1, TO_REGISTER = 2'd2;
     reg  [15:0] modulus;
     wire [5:0]  place = address[7:2];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves words between the memory and streams. In a cycle it writes a word: one that is received, or else two
 // samples of the sensor, or else a zero where memory is to be cleared. And it reads one, if it lies in the
-// other bank (cm_soc_ram): one that is sent, or else one that goes out of the system. A start sets the address
-// of a channel and how many items it moves; nothing else stops it but another start. What is sent may be in
-// pieces: the address is then that of a list, of an address and a length in bytes for each, all of them of
-// whole words.
+// other bank (cm_soc_ram): one that is sent, or else one that goes out of the system. A start sets the
+// address of a channel and how many items it moves; nothing else stops it but another start. What is sent may
+// be in pieces: the address is then that of a list, of an address and a length in bytes for each, all of them
+// of whole words.
 `default_nettype none
 module cm_soc_dma #(
     parameter integer LOG2_WORDS = 18
