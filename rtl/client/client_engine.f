@@ -16,6 +16,7 @@ cm_client_health.sv
 cm_client_key.sv
 cm_client_seeds.sv
 cm_client_scale.sv
+cm_client_twiddles.sv
 cm_client_product.sv
 cm_client_products.sv
 cm_client_rotate.sv
