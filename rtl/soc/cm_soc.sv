@@ -47,8 +47,8 @@ module cm_soc #(
     localparam [5:0] SEND = 6'd5;
     localparam [5:0] RECEIVE = 6'd6; // write: the most words to receive from the engine; read: words received
     localparam [5:0] LEAVE = 6'd7;   // write: number of words to send to the port; read: busy
-    // Write: what is sent is 0: a message, 1: frames, 2: words for the engine's register at the offset in bits
-    // 30:16.
+    // Write: what is sent is 0: a message, 1: frames, 2: words for the engine's register whose offset is in
+    // bits 30:16.
     localparam [5:0] TO = 6'd8;
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
     localparam [5:0] CLEAR = 6'd10;  // write: number of words to clear; read: busy

@@ -87,9 +87,9 @@ RECEIVER = {"set": "n1024_q26", "t": 12289, **soc.SIGNED_HALVES}
 TYPES = {(True, False): "h", (True, True): "i", (False, False): "H", (False, True): "I"}
 
 
-def received(name, chip, **wanted):
+def received_runs(name, chip, **wanted):
     """Return the results of decryption through the engine, which equal those in software: the status of each
-    ciphertext, and the cycles of both."""
+    ciphertext, and both runs."""
     field, sent = soc.receiver(name, **{**RECEIVER, **wanted})
     engine, software = soc.simulate(field, chip), soc.simulate(field, soc.SOFTWARE)
     assert engine.code == software.code == 0
@@ -105,6 +105,12 @@ def received(name, chip, **wanted):
     numbers = array(TYPES[of["signed"], of["wide"]], engine.frames).tolist()
     rest = [message for message, status in zip(sent["messages"], statuses, strict=True) if status == 0]
     assert numbers == [x for message in rest for x in message]
+    return statuses, engine, software
+
+
+def received(name, chip, **wanted):
+    """The status of each ciphertext, and the cycles of both runs."""
+    statuses, engine, software = received_runs(name, chip, **wanted)
     return statuses, engine.decryptions, software.decryptions
 
 
@@ -155,10 +161,13 @@ def test_slots_are_the_coefficients_transformed():
 
 def test_what_the_engine_refuses_has_the_library_s_status_and_the_next_one_decrypts():
     kinds = ["full", "damaged", "full", "short", "full", "long", "full", "foreign", "full"]
-    statuses, engine, _ = received("test-receive-wrong", SMALL, kinds=kinds, seed=7)
+    statuses, run, _ = received_runs("test-receive-wrong", SMALL, kinds=kinds, seed=7)
     assert [status == 0 for status in statuses] == [kind == "full" for kind in kinds]
     assert len(set(statuses)) == 5
-    assert max(engine[2], engine[4], engine[6], engine[8]) < engine[0] / 2, "the keys stay"
+    first, *others = run.decryptions[::2]
+    assert max(others) < first, "the keys stay"
+    entered = [code for code, _ in run.commands if code != constants()["COMMAND_DECRYPT"]]
+    assert entered == [constants()[f"COMMAND_{name}"] for name in ("TABLES", "LOAD_KEY")], "the keys stay"
 
 
 def test_a_device_without_an_expander_takes_no_seed():
