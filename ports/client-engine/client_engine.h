@@ -143,8 +143,8 @@ CM_MUST_CHECK cm_status client_engine_open_for(client_engine *engine, const clie
  * Give the engine what encryptions under a secret key need, before the first of them: the device's secret of
  * CM_DEVICE_SECRET_BYTES, the set's tables, constants for BFV's plain modulus or, if that is 0, for CKKS, and
  * the key. Returns while the engine transforms the key. Without this call the first encryption does that,
- * with the same bytes. CM_ERR_ARGUMENT for null pointers; CM_ERR_UNSUPPORTED if the engine is not open, cannot
- * serve the key's set or the plain modulus, or fails, or if the key is not one.
+ * with the same bytes. CM_ERR_ARGUMENT for null pointers; CM_ERR_UNSUPPORTED if the engine is not open,
+ * cannot serve the key's set or the plain modulus, or fails, or if the key is not one.
  */
 CM_MUST_CHECK cm_status client_engine_hold(client_engine *engine, const uint8_t *device_secret,
                                            const cm_secret_key *key, uint32_t plain_modulus);
