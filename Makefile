@@ -172,6 +172,10 @@ bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
 	.venv/bin/python bench/rtl/client.py
 
+## SEAL over the simulated accelerator: an installed static one, which CMAKE_PREFIX_PATH names (5 minutes)
+bench-seal-offload: setup-rtl
+	.venv/bin/python bench/rtl/seal.py
+
 ## area of the hardware on three FPGA families, and its clock on one (half an hour)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py

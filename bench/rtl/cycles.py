@@ -9,6 +9,12 @@ first beat out, and its pace is for consecutive jobs. A row states its pipeline 
 the configuration in an ECP5 (`make rtl-synth`), that clock, the cycles there and the time; an ECP5's narrow
 multipliers add a few cycles to the deep pipeline. Rates are at an assumed clock of 200 MHz, that of Mert,
 Ozturk and Savas.
+
+Rows of accelerators with two clocks repeat their experiment: streams of 128 bits at 250 MHz, the engine at
+200, both assumed and simulated edge by edge. seal.double_multiply.us is NTT_DOUBLE_MULTIPLY, a forward and
+two inverse transforms, from the beginning of the first beat in to the end of the last beat out;
+product.....paper.per_second is the pace of products that follow each other. Names without a pipeline are of
+the deep one.
 """
 
 from __future__ import annotations
@@ -44,12 +50,12 @@ def clock_mhz(name: str) -> float | None:
 
 
 def pipeline_of(parameters: dict[str, int]) -> str:
-    return "deep" if parameters["DEEP"] else "shallow"
+    return ("shallow", "deep", "middle")[parameters["DEEP"]]
 
 
 def suffix_of(parameters: dict[str, int]) -> str:
     """The end of a row's name."""
-    return ".deep" if parameters["DEEP"] else ""
+    return ("", ".deep", ".middle")[parameters["DEEP"]]
 
 
 def row_name(parameters: dict[str, int], job: str) -> str:
@@ -141,12 +147,45 @@ def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     return rows
 
 
+PAPER_US = 4.3
+"""Mert, Ozturk and Savas's NTT_DOUBLE_MULTIPLY, transfers included: quoted."""
+
+
+def paper_rows(name: str, parameters: dict[str, int]) -> list[Row]:
+    """Time of a double product, and rate of products, with streams on a clock of their own."""
+    taken = json.loads(run_python("verilated.py", "paper", name))
+    stream = 32 << parameters["LOG2_STREAM"]
+    params = {
+        "n": 1 << parameters["LOG2_N"],
+        "bits": parameters["WIDTH"],
+        "units": 1 << parameters["LOG2_UNITS"],
+        "stream_bits": stream,
+        "configuration": name,
+        "pipeline": pipeline_of(parameters),
+        "kind": "simulated",
+        "assumed_stream_mhz": 250,
+        "assumed_engine_mhz": 200,
+    }
+    quoted = stream == 128
+    time = round(taken["double_multiply_ps"] / 1e6, 3)
+    rate = round(1e12 / taken["product_pace_ps"])
+    of_time = {**params, **({"paper_us": PAPER_US} if quoted else {})}
+    of_rate = {**params, **({"paper_rate": PUBLISHED["product"]["paper_rate"]} if quoted else {})}
+    suffix = {"deep": "", "middle": ".middle"}[pipeline_of(parameters)] + ("" if quoted else f".s{stream}")
+    rows = [Row(f"seal.double_multiply{suffix}.us", time, "us", of_time)]
+    if quoted:
+        stem = f"product.n{params['n']}.u{params['units']}.paper"
+        rows.append(Row(f"{stem}{suffix}.per_second", rate, "jobs/s", of_rate))
+    return rows
+
+
 def show(rows: list[Row], console: Console) -> None:
     table = Table(title="The hardware's cycles, simulated", title_justify="left")
     for column in ("figure", "simulated", "published, quoted"):
         table.add_column(column, justify="left" if column == "figure" else "right")
     for row in rows:
-        quoted = row.params.get("parametric_ntt", row.params.get("paper_cycles", ""))
+        published = ("parametric_ntt", "paper_cycles", "paper_us", "paper_rate")
+        quoted = next((row.params[key] for key in published if key in row.params), "")
         table.add_row(row.name, f"{row.value:,} {row.unit}", f"{quoted}")
     console.print(table)
 
@@ -157,7 +196,11 @@ def main() -> int:
     parser.add_argument("--configuration", action="append", help="only this one (repeatable); writes nothing")
     options = parser.parse_args()
     named = named_configurations()
-    kinds = (("cm_ntt_engine", engine_rows), ("cm_ntt_accelerator", accelerator_rows))
+    kinds = (
+        ("cm_ntt_engine", engine_rows),
+        ("cm_ntt_accelerator", accelerator_rows),
+        ("cm_ntt_accelerator_two_clocks", paper_rows),
+    )
     console = Console()
     rows: list[Row] = []
     try:

@@ -28,6 +28,7 @@ RUNS = [
         for name in ("n1024_u1", "n1024_u2", "n1024_u8", "n4096_u2_w40", "n1024_u32", "n1024_u64")
         for pipeline in ("", "_deep")
     ),
+    ("cm_ntt_engine", "n1024_u8_middle", "ecp5"),
     *(
         ("cm_ntt_engine", name, target)
         for name in ("n1024_u1_deep", "n1024_u8_deep")
@@ -77,7 +78,7 @@ def rows_of(top: str, name: str, target: str) -> list[Row]:
         params = {
             "configuration": name,
             "target": target,
-            "pipeline": "deep" if name.endswith("_deep") else "shallow",
+            "pipeline": next((word for word in ("deep", "middle") if name.endswith(f"_{word}")), "shallow"),
             "kind": "place and route" if kind == "fmax_mhz" else method,
             **({"parametric_ntt": quoted} if quoted else {}),
         }

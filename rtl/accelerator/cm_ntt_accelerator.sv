@@ -9,6 +9,10 @@
 // other share a set and are computed as a pair, if the second one's packet comes while the first waits for
 // the engine, which then waits for the whole of that packet. A job that fails (ERRORS says why) takes its
 // packet and sends zeros of the right length: nothing waits forever. The time of a job never depends on data.
+//
+// With EARLY, a double product that finds the other set empty is computed as two jobs, so that its first
+// result leaves while the second is computed: the forward transform is written to both sets, and the other
+// set's job is the second product of it.
 `default_nettype none
 module cm_ntt_accelerator #(
     parameter integer LOG2_N = 10,
@@ -20,6 +24,8 @@ module cm_ntt_accelerator #(
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
+    parameter integer FORWARD = 0,
+    parameter integer EARLY = 0,
     parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                           aclk,
@@ -61,6 +67,8 @@ module cm_ntt_accelerator #(
     `include "cm_refuse.svh"
     `include "cm_registers.svh"
     generate // The engine checks the other parameters.
+        `CM_REFUSE(g_bad_early, EARLY < 0 || EARLY > 1,
+                   "cm_ntt_accelerator: EARLY must be 0 or 1.")
         `CM_REFUSE(g_bad_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
                    "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
         `CM_REFUSE(g_bad_log2_beat_b, LOG2_BEAT >= LOG2_N,
@@ -105,9 +113,10 @@ module cm_ntt_accelerator #(
 
     // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what
     // its memories say in every cycle. No command starts meanwhile.
-    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer DEEP_UNITS = (DEEP == 1) ? 1 : 0;
+    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP_UNITS);
     localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
-    localparam integer ROW_LATENCY = row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY);
+    localparam integer ROW_LATENCY = row_latency(INPUT_LATENCY, add_latency(DEEP_UNITS), MULTIPLY_LATENCY);
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer BANK_ROWS = 2 << ROW_BITS;
     localparam integer TABLE_ROWS = (LOG2_UNITS + 2 + 4) << ROW_BITS;
@@ -204,6 +213,7 @@ module cm_ntt_accelerator #(
     reg [1:0] job_page;       // page where its packet arrives and its first result is
     reg [1:0] job_pair;       // A second job is in the other page.
     reg [1:0] second_failed;
+    reg [1:0] job_half;       // It is the first of the two jobs of a double product.
     reg       follows_two;    // The job that arrives has a set with two results.
     reg       second_arrives; // The packet that arrives is that of a second job, for the set loaded last.
     wire      last_set = !arrival_set;
@@ -220,6 +230,7 @@ module cm_ntt_accelerator #(
     reg  leave_transformed;
     reg  leave_first_page;
     reg  leave_pair;
+    reg  leave_half;
 
     // A set may be refilled while its result is sent: into the page that holds no result, or, if there are
     // two results, into the first one's page once that has been sent.
@@ -267,6 +278,10 @@ module cm_ntt_accelerator #(
     wire work_failed = loaded[work_set] ? job_failed[work_set] : arrival_failed;
     wire work_starts = work_ready && !work_failed;
     wire work_skips = work_ready && work_failed;
+    wire other_set = !work_set;
+    wire splits = EARLY != 0 && work_starts && job_double[work_set] && job_inverse[work_set]
+        && !loaded[other_set] && !computed[other_set] && !arrival_busy && !pop
+        && (arrived || arrival_set == other_set);
 
     always_ff @(posedge aclk) begin
         if (prime_valid && idle) begin
@@ -315,6 +330,21 @@ module cm_ntt_accelerator #(
         end
         if (work_starts) working[work_set] <= 1'b1;
         if (work_skips) computed[work_set] <= 1'b1;
+        if (work_ready) job_half[work_set] <= splits;
+        if (splits) begin
+            job_double[work_set] <= 1'b0;
+            job_operand[work_set] <= 1'b0;
+            loaded[other_set] <= 1'b1;
+            job_failed[other_set] <= 1'b0;
+            job_forward[other_set] <= 1'b0;
+            job_inverse[other_set] <= 1'b1;
+            job_multiplies[other_set] <= 1'b1;
+            job_double[other_set] <= 1'b0;
+            job_pair[other_set] <= 1'b0;
+            job_operand[other_set] <= 1'b1;
+            job_page[other_set] <= job_page[work_set];
+            arrival_set <= work_set;
+        end
         if (engine_done) begin
             working <= 2'b00;
             computed <= computed | working;
@@ -334,6 +364,7 @@ module cm_ntt_accelerator #(
             job_failed <= 2'b00;
             job_double <= 2'b00;
             job_pair <= 2'b00;
+            job_half <= 2'b00;
             second_arrives <= 1'b0;
             job_page <= 2'b00;
             arrival_set <= 1'b0;
@@ -347,13 +378,13 @@ module cm_ntt_accelerator #(
     cm_ntt_engine #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .LOG2_LANES(LOG2_LANES), .LOG2_PAGES(1),
         .LOG2_SETS(1), .OPERANDS(2), .GENERATE(GENERATE), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
-        .BLOCK(BLOCK)
+        .BLOCK(BLOCK), .FORWARD(FORWARD), .COPIES(EARLY)
     ) u_engine (
         .clk_i(aclk), .rst_i(reset), .q_i(prime),
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
-        .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
-        .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
-        .pair_i(job_pair[work_set]), .page_i(job_page[work_set]),
+        .products_i(job_double[work_set] && !splits ? 2'd2 : {1'b0, job_multiplies[work_set]}),
+        .operand_i(job_operand[work_set] && !splits), .inverse_i(job_inverse[work_set]),
+        .pair_i(job_pair[work_set]), .page_i(job_page[work_set]), .copy_i(splits),
         .busy_o(engine_busy), .done_o(engine_done),
         .host_write_i(words_valid && words_ready && !table_arrives),
         .host_write_set_i(packet_set), .host_write_page_i(job_page[packet_set] ^ second_arrives),
@@ -377,6 +408,7 @@ module cm_ntt_accelerator #(
             leave_transformed <= !job_inverse[leave_set];
             leave_first_page <= job_page[leave_set];
             leave_pair <= job_pair[leave_set];
+            leave_half <= job_half[leave_set];
         end
         if (reset) begin
             leave_transformed <= 1'b0;
@@ -400,7 +432,7 @@ module cm_ntt_accelerator #(
 
     // --- status --------------------------------------------------------------------------------------------
 
-    assign job_done = leave_packet && (leave_pair || leave_last);
+    assign job_done = leave_packet && (leave_pair || (leave_last && !leave_half));
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
         && computed == 2'b00 && leave_empty && !command_valid && !wiping
         && !hold;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cm_ntt_accelerator with streams on a clock of their own, axis_aclk, in any relation to aclk. Assert aresetn
-// and axis_aresetn together.
+// and axis_aresetn together. Where that clock is the faster one, the accelerator's own beats must be wider
+// than the streams' to keep up with them.
 //
 // A reset through CONTROL reaches the queues between the clocks as well: this side asks the other one to
 // reset, both wipe the queue that they write, the other side reports that it has, and leaves the reset before
@@ -10,11 +11,14 @@ module cm_ntt_accelerator_two_clocks #(
     parameter integer LOG2_N = 10,
     parameter integer WIDTH = 32,
     parameter integer LOG2_UNITS = 0,
-    parameter integer LOG2_BEAT = 2,
+    parameter integer LOG2_BEAT = 2,           // log2 of residues in a beat of the accelerator
+    parameter integer LOG2_STREAM = LOG2_BEAT, // log2 of those in a beat of the streams; at most LOG2_BEAT
     parameter integer GENERATE = 0,
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
+    parameter integer FORWARD = 0,
+    parameter integer EARLY = 0,
     parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // follows from WIDTH and must not be set
 ) (
     input  wire                             aclk,
@@ -39,19 +43,25 @@ module cm_ntt_accelerator_two_clocks #(
     input  wire                             s_axil_rready,
     input  wire                             axis_aclk,
     input  wire                             axis_aresetn,
-    input  wire [(SLOT << LOG2_BEAT)-1:0]   s_axis_tdata,
-    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep,
+    input  wire [(SLOT << LOG2_STREAM)-1:0]   s_axis_tdata,
+    input  wire [(SLOT << LOG2_STREAM)/8-1:0] s_axis_tkeep,
     input  wire                             s_axis_tvalid,
     input  wire                             s_axis_tlast,
     output wire                             s_axis_tready,
-    output wire [(SLOT << LOG2_BEAT)-1:0]   m_axis_tdata,
-    output wire [(SLOT << LOG2_BEAT)/8-1:0] m_axis_tkeep,
+    output wire [(SLOT << LOG2_STREAM)-1:0]   m_axis_tdata,
+    output wire [(SLOT << LOG2_STREAM)/8-1:0] m_axis_tkeep,
     output wire                             m_axis_tvalid,
     output wire                             m_axis_tlast,
     input  wire                             m_axis_tready
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_stream, LOG2_STREAM < 0 || LOG2_STREAM > LOG2_BEAT,
+                   "cm_ntt_accelerator_two_clocks: LOG2_STREAM must be from 0 to LOG2_BEAT.")
+    endgenerate
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
     localparam integer KEEP_BITS = BEAT_BITS / 8;
+    localparam integer STREAM_BITS = SLOT << LOG2_STREAM;
     localparam integer LOG2_DEPTH = 4;
     localparam [LOG2_DEPTH:0] WIPED = 1 << LOG2_DEPTH; // number of beats of a queue
 
@@ -98,10 +108,42 @@ module cm_ntt_accelerator_two_clocks #(
     wire [KEEP_BITS-1:0] in_keep, out_keep; // Every byte counts on the way out.
     wire                 in_valid, in_ready, in_last, out_valid, out_ready, out_last;
 
+    // Beats of the accelerator's width on the streams' clock.
+    wire [BEAT_BITS-1:0] wide_in_data, wide_out_data;
+    wire [KEEP_BITS-1:0] wide_in_keep;
+    wire                 wide_in_valid, wide_in_ready, wide_in_last;
+    wire                 wide_out_valid, wide_out_ready, wide_out_last;
+    generate
+        if (LOG2_STREAM == LOG2_BEAT) begin : g_alike
+            assign {wide_in_data, wide_in_keep} = {s_axis_tdata, s_axis_tkeep};
+            assign {wide_in_last, wide_in_valid} = {s_axis_tlast, s_axis_tvalid};
+            assign s_axis_tready = wide_in_ready;
+            assign {m_axis_tdata, m_axis_tlast, m_axis_tvalid} =
+                {wide_out_data, wide_out_last, wide_out_valid};
+            assign wide_out_ready = m_axis_tready;
+        end else begin : g_wider
+            cm_stream_widen #(.WIDTH(STREAM_BITS), .LOG2_RATIO(LOG2_BEAT - LOG2_STREAM)) u_widen (
+                .clk_i(axis_aclk), .rst_i(other_hold),
+                .in_data_i(s_axis_tdata), .in_keep_i(s_axis_tkeep), .in_last_i(s_axis_tlast),
+                .in_valid_i(s_axis_tvalid), .in_ready_o(s_axis_tready),
+                .out_data_o(wide_in_data), .out_keep_o(wide_in_keep), .out_last_o(wide_in_last),
+                .out_valid_o(wide_in_valid), .out_ready_i(wide_in_ready)
+            );
+            cm_stream_narrow #(.WIDTH(STREAM_BITS), .LOG2_RATIO(LOG2_BEAT - LOG2_STREAM)) u_narrow (
+                .clk_i(axis_aclk), .rst_i(other_hold),
+                .in_data_i(wide_out_data), .in_last_i(wide_out_last),
+                .in_valid_i(wide_out_valid), .in_ready_o(wide_out_ready),
+                .out_data_o(m_axis_tdata), .out_last_o(m_axis_tlast),
+                .out_valid_o(m_axis_tvalid), .out_ready_i(m_axis_tready)
+            );
+        end
+    endgenerate
+    assign m_axis_tkeep = {(STREAM_BITS / 8){1'b1}};
+
     cm_stream_crossing #(.WIDTH(BEAT_BITS + KEEP_BITS + 1), .LOG2_DEPTH(LOG2_DEPTH)) u_in (
         .in_clk_i(axis_aclk), .in_rst_i(other_hold), .in_wipe_i(request_seen[1] && other_wiped != WIPED),
-        .in_data_i({s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .in_valid_i(s_axis_tvalid),
-        .in_ready_o(s_axis_tready), .out_clk_i(aclk), .out_rst_i(hold || !aresetn),
+        .in_data_i({wide_in_last, wide_in_keep, wide_in_data}), .in_valid_i(wide_in_valid),
+        .in_ready_o(wide_in_ready), .out_clk_i(aclk), .out_rst_i(hold || !aresetn),
         .out_data_o({in_last, in_keep, in_data}), .out_valid_o(in_valid), .out_ready_i(in_ready)
     );
 
@@ -109,13 +151,13 @@ module cm_ntt_accelerator_two_clocks #(
         .in_clk_i(aclk), .in_rst_i(hold || !aresetn), .in_wipe_i(request && wiped != WIPED && aresetn),
         .in_data_i({out_last, out_data}), .in_valid_i(out_valid), .in_ready_o(out_ready),
         .out_clk_i(axis_aclk), .out_rst_i(other_hold),
-        .out_data_o({m_axis_tlast, m_axis_tdata}), .out_valid_o(m_axis_tvalid), .out_ready_i(m_axis_tready)
+        .out_data_o({wide_out_last, wide_out_data}), .out_valid_o(wide_out_valid),
+        .out_ready_i(wide_out_ready)
     );
-    assign m_axis_tkeep = {KEEP_BITS{1'b1}};
 
     cm_ntt_accelerator #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .LOG2_BEAT(LOG2_BEAT), .GENERATE(GENERATE),
-        .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .BLOCK(BLOCK)
+        .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .BLOCK(BLOCK), .FORWARD(FORWARD), .EARLY(EARLY)
     ) u_accelerator (
         .aclk(aclk), .aresetn(aresetn), .irq(irq), .restart(restart), .hold(hold),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),

@@ -8,4 +8,6 @@ cm_word_input.sv
 cm_word_output.sv
 cm_ntt_accelerator.sv
 cm_stream_crossing.sv
+cm_stream_widen.sv
+cm_stream_narrow.sv
 cm_ntt_accelerator_two_clocks.sv

@@ -94,6 +94,8 @@ module cm_client_lanes #(
     wire [ROW_BITS-1:0]   write_row;
     wire                  rotate_left, rotate_right;
 
+    wire                unused_transform, unused_write;
+    wire [ROW_BITS-1:0] unused_address;
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(0), .INPUT_LATENCY(INPUT_LATENCY),
         .ADD_LATENCY(add_latency(DEEP)),
@@ -107,6 +109,8 @@ module cm_client_lanes #(
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
         .swap_second_o(swap_second),
         .write_o(write), .write_address_o(write_row),
+        .write_transform_o(unused_transform), .next_write_o(unused_write),
+        .next_write_address_o(unused_address),
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 

@@ -20,7 +20,8 @@
 // the pass before with bit j moved from its place p in the counter to the lowest place, so a row comes at
 // most 2^p - 1 cycles earlier in its pass than in the one before. A row read in cycle t can be read again
 // from t + LATENCY on. So the start of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles:
-// where a pass is shorter than that, a gap follows it.
+// where a pass is shorter than that, a gap follows it. With FORWARDED the engine passes on results that are
+// not yet in their memory, and a row can be read again two cycles earlier.
 `default_nettype none
 module cm_ntt_control #(
     parameter integer LOG2_N = 10,
@@ -29,6 +30,7 @@ module cm_ntt_control #(
     parameter integer INPUT_LATENCY = 1,    // cycles from a memory's output to the butterflies
     parameter integer ADD_LATENCY = 2,
     parameter integer MULTIPLY_LATENCY = 12,
+    parameter integer FORWARDED = 0,
     parameter integer ROW_BITS = LOG2_N - LOG2_UNITS - 1,
     parameter integer TABLE_BITS = 11
 ) (
@@ -63,13 +65,17 @@ module cm_ntt_control #(
     // A write of the banks.
     output wire                           write_o,
     output wire [LOG2_PAGES+ROW_BITS-1:0] write_address_o,
+    output wire                           write_transform_o, // It is of the last forward stage.
+    // A write of the next cycle; only with FORWARDED.
+    output wire                           next_write_o,
+    output wire [LOG2_PAGES+ROW_BITS-1:0] next_write_address_o,
     output wire                           rotate_left_o,
     output wire                           rotate_right_o
 );
     localparam integer ENTER = 1 + INPUT_LATENCY; // cycles from the read to the butterflies
     localparam integer LEAVE = ENTER + ADD_LATENCY + MULTIPLY_LATENCY;
     localparam integer WRITE = LEAVE + 1;
-    localparam integer LATENCY = WRITE + 1;
+    localparam integer LATENCY = (FORWARDED != 0) ? WRITE - 1 : WRITE + 1; // from a read to the next one
     localparam integer ISSUE = 2; // cycles from the counters to the read, which the addresses take
     localparam integer ROWS = 1 << ROW_BITS;
     localparam integer COUNT_BITS = ROW_BITS + 1;
@@ -112,7 +118,7 @@ module cm_ntt_control #(
     // the gap later.
     localparam integer TURN_GAP = (LATENCY - ROWS > MULTIPLY_LATENCY) ? LATENCY - ROWS : MULTIPLY_LATENCY;
 
-    localparam integer DRAIN_GAP = LATENCY + ISSUE;
+    localparam integer DRAIN_GAP = WRITE + 1 + ISSUE;
 
     // --- passes --------------------------------------------------------------------------------------------
 
@@ -251,6 +257,7 @@ module cm_ntt_control #(
     reg                  issued_second;
     reg                  issued_swap;
     reg                  issued_rotation;
+    reg                  issued_transform;
     always_ff @(posedge clk_i) begin
         issued <= reading && !rst_i;
         issued_row <= row;
@@ -263,6 +270,7 @@ module cm_ntt_control #(
         issued_second <= count[0];
         issued_swap <= swap || is_product;
         issued_rotation <= !swap && !is_product && !last_stage;
+        issued_transform <= state == FORWARD && last_stage;
     end
 
     // --- tables --------------------------------------------------------------------------------------------
@@ -301,6 +309,7 @@ module cm_ntt_control #(
     reg                  read_second;
     reg                  read_swap;
     reg                  read_rotation;
+    reg                  read_transform;
     always_ff @(posedge clk_i) begin
         read <= issued && !rst_i;
         read_row <= issued_row;
@@ -312,6 +321,7 @@ module cm_ntt_control #(
         read_second <= issued_second;
         read_swap <= issued_swap;
         read_rotation <= issued_rotation;
+        read_transform <= issued_transform;
     end
     wire [LOG2_PAGES+ROW_BITS-1:0] write_address;
     generate
@@ -358,10 +368,28 @@ module cm_ntt_control #(
         .clk_i(clk_i), .data_i({read_product, read_product && !read_second}),
         .data_o({product_o, product_of_a_o})
     );
-    cm_delay #(.WIDTH(LOG2_PAGES + ROW_BITS + 2), .CYCLES(WRITE)) u_write (
-        .clk_i(clk_i),
-        .data_i({read_rotation && !read_inverse, read_rotation && read_inverse, write_address}),
-        .data_o({rotate_left_o, rotate_right_o, write_address_o})
-    );
+    localparam integer WRITE_BITS = LOG2_PAGES + ROW_BITS + 3;
+    wire [WRITE_BITS-1:0] read_write =
+        {read_transform, read_rotation && !read_inverse, read_rotation && read_inverse, write_address};
+    wire [WRITE_BITS-1:0] next_write;
+    wire [WRITE_BITS-1:0] this_write;
+    assign {write_transform_o, rotate_left_o, rotate_right_o, write_address_o} = this_write;
+    generate
+        if (FORWARDED == 0) begin : g_stored
+            assign next_write = {WRITE_BITS{1'b0}};
+            cm_delay #(.WIDTH(WRITE_BITS), .CYCLES(WRITE)) u_write (
+                .clk_i(clk_i), .data_i(read_write), .data_o(this_write)
+            );
+        end else begin : g_forwarded
+            cm_delay #(.WIDTH(WRITE_BITS), .CYCLES(WRITE - 1)) u_next_write (
+                .clk_i(clk_i), .data_i(read_write), .data_o(next_write)
+            );
+            cm_delay #(.WIDTH(WRITE_BITS), .CYCLES(1)) u_write (
+                .clk_i(clk_i), .data_i(next_write), .data_o(this_write)
+            );
+        end
+    endgenerate
+    assign next_write_o = FORWARDED != 0 && writes[WRITE-1];
+    assign next_write_address_o = next_write[LOG2_PAGES+ROW_BITS-1:0];
 endmodule
 `default_nettype wire

@@ -22,9 +22,13 @@ module cm_ntt_engine #(
     parameter integer OPERANDS = 1,           // 0, 1 or 2: stored factors of pointwise products
     // 1: twiddles are computed, with a multiplier per unit instead of block RAM.
     parameter integer GENERATE = 0,
-    parameter integer DEEP = 1,               // 1: a longer pipeline for a higher clock
+    // 1: a longer pipeline for a higher clock; 2: the short one with a register behind its memories
+    parameter integer DEEP = 1,
+    // 1: that register also takes results that the memories do not have yet; not with DEEP 0 or GENERATE
+    parameter integer FORWARD = 0,
     parameter integer MULTIPLIER_WIDTH = 24,  // as in cm_montgomery_multiply
-    parameter integer BLOCK = 1               // 1: data memory in block RAM
+    parameter integer BLOCK = 1,              // 1: data memory in block RAM
+    parameter integer COPIES = 0              // 1: copy_i counts, of two sets
 ) (
     input  wire                              clk_i,
     input  wire                              rst_i,
@@ -38,6 +42,7 @@ module cm_ntt_engine #(
     input  wire                              inverse_i,
     input  wire                              pair_i,
     input  wire                              page_i,
+    input  wire                              copy_i, // writes the forward transform to the other set as well
     output wire                              busy_o,
     output wire                              done_o,
     // The host's words, by index of coefficient or, with transformed_i, of transform output.
@@ -85,10 +90,14 @@ module cm_ntt_engine #(
                    "cm_ntt_engine: OPERANDS must be 0, 1 or 2.")
         `CM_REFUSE(g_bad_generate, GENERATE < 0 || GENERATE > 1,
                    "cm_ntt_engine: GENERATE must be 0 or 1.")
-        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1,
-                   "cm_ntt_engine: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 2,
+                   "cm_ntt_engine: DEEP must be 0, 1 or 2.")
         `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
                    "cm_ntt_engine: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_forward, FORWARD < 0 || FORWARD > ((DEEP != 0 && GENERATE == 0) ? 1 : 0),
+                   "cm_ntt_engine: FORWARD must be 0, or 1 with DEEP 1 or 2 and GENERATE 0.")
+        `CM_REFUSE(g_bad_copies, COPIES < 0 || COPIES > LOG2_SETS,
+                   "cm_ntt_engine: COPIES must be 0, or 1 with two sets.")
         `CM_REFUSE(g_bad_block, BLOCK < 0 || BLOCK > 1,
                    "cm_ntt_engine: BLOCK must be 0 or 1.")
     endgenerate
@@ -99,9 +108,10 @@ module cm_ntt_engine #(
     localparam integer ADDRESS_BITS = LOG2_PAGES + ROW_BITS;
     localparam integer TWIDDLE_WORDS = (LOG2_UNITS + 2) << ROW_BITS;
     localparam integer TABLE_BITS = $clog2(TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS));
+    localparam integer DEEP_UNITS = (DEEP == 1) ? 1 : 0;
     // The rows wait for their factors.
     localparam integer INPUT_LATENCY = (GENERATE != 0)
-        ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)
+        ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP_UNITS)
         : input_latency(DEEP);
     localparam integer COLUMNS = 2 * UNITS; // Column 2 v + h is half h of unit v.
 
@@ -114,12 +124,16 @@ module cm_ntt_engine #(
         swap_second;
     wire                    write;
     wire [ADDRESS_BITS-1:0] write_address;
+    wire                    write_transform;
+    wire                    next_write;
+    wire [ADDRESS_BITS-1:0] next_write_address;
     wire                    rotate_left, rotate_right;
 
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(LOG2_PAGES), .INPUT_LATENCY(INPUT_LATENCY),
-        .ADD_LATENCY(add_latency(DEEP)),
-        .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
+        .ADD_LATENCY(add_latency(DEEP_UNITS)),
+        .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP_UNITS)),
+        .FORWARDED(FORWARD), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
         .start_i(start_i), .forward_i(forward_i), .first_done_i(1'b0), .products_i(products_i),
@@ -129,12 +143,19 @@ module cm_ntt_engine #(
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
         .swap_second_o(swap_second),
-        .write_o(write), .write_address_o(write_address),
+        .write_o(write), .write_address_o(write_address), .write_transform_o(write_transform),
+        .next_write_o(next_write), .next_write_address_o(next_write_address),
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 
     reg job_set;
-    always_ff @(posedge clk_i) if (!busy_o) job_set <= set_i;
+    reg job_copies;
+    always_ff @(posedge clk_i) begin
+        if (!busy_o) begin
+            job_set <= set_i;
+            job_copies <= copy_i;
+        end
+    end
 
     // --- the host's places ---------------------------------------------------------------------------------
 
@@ -177,6 +198,7 @@ module cm_ntt_engine #(
         for (s = 0; s < SETS; s = s + 1) begin : g_set
             wire job_here = (SETS == 1) ? busy_o : busy_o && job_set == s;
             wire host_writes = wipe_i || (host_write_i && ((SETS == 1) || host_write_set_i == s));
+            wire job_writes = job_here || (COPIES != 0 && job_copies && write && write_transform);
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 localparam integer UNIT = c >> 1;
                 localparam integer HALF = c & 1;
@@ -193,9 +215,9 @@ module cm_ntt_engine #(
                     .WIDTH(WIDTH), .DEPTH(1 << ADDRESS_BITS), .ADDRESS_WIDTH(ADDRESS_BITS), .BLOCK(BLOCK)
                 ) u_bank (
                     .clk_i(clk_i),
-                    .write_i(job_here ? write : host_writes && hit),
-                    .write_address_i(job_here ? write_address : host_write_address),
-                    .write_data_i(job_here ? result[WIDTH*c +: WIDTH] : host_word),
+                    .write_i(job_writes ? write : host_writes && hit),
+                    .write_address_i(job_writes ? write_address : host_write_address),
+                    .write_data_i(job_writes ? result[WIDTH*c +: WIDTH] : host_word),
                     .read_i(1'b1), .read_address_i(job_here ? read_address : host_read_address),
                     .read_data_o(rows[s][WIDTH*c +: WIDTH])
                 );
@@ -405,9 +427,26 @@ module cm_ntt_engine #(
     wire [WIDTH*COLUMNS-1:0] row;
     wire [WIDTH*UNITS-1:0]   stored;
     wire [WIDTH*UNITS-1:0]   factors;
-    cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
-        .clk_i(clk_i), .data_i(job_row), .data_o(row)
-    );
+    generate
+        if (FORWARD == 0) begin : g_from_memory
+            cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
+                .clk_i(clk_i), .data_i(job_row), .data_o(row)
+            );
+        end else begin : g_forwarded
+            // The row that was read is written now, or was written when it was read.
+            reg                      now;
+            reg                      just;
+            reg [WIDTH*COLUMNS-1:0]  result_late;
+            reg [WIDTH*COLUMNS-1:0]  held;
+            always_ff @(posedge clk_i) begin
+                now <= next_write && next_write_address == read_address;
+                just <= write && write_address == read_address;
+                result_late <= result;
+                held <= now ? result : just ? result_late : job_row;
+            end
+            assign row = held;
+        end
+    endgenerate
     cm_delay #(.WIDTH(WIDTH * UNITS), .CYCLES(INPUT_LATENCY)) u_factors (
         .clk_i(clk_i), .data_i(table_words), .data_o(stored)
     );
@@ -418,7 +457,7 @@ module cm_ntt_engine #(
             for (v = 0; v < UNITS; v = v + 1) begin : g_twiddle
                 wire [WIDTH-1:0] twiddle;
                 cm_twiddle_generator #(
-                    .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .UNIT(v), .WIDTH(WIDTH), .DEEP(DEEP),
+                    .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .UNIT(v), .WIDTH(WIDTH), .DEEP(DEEP_UNITS),
                     .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .TABLE_BITS(TABLE_BITS)
                 ) u_twiddle (
                     .clk_i(clk_i), .q_i(q_i),
@@ -431,7 +470,7 @@ module cm_ntt_engine #(
     endgenerate
 
     cm_units #(
-        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP),
+        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP_UNITS),
         .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
     ) u_units (
         .clk_i(clk_i), .q_i(q_i), .row_i(row), .factors_i(factors),

@@ -13,6 +13,7 @@ module prove_control #(
     parameter integer INPUT_LATENCY = 0,
     parameter integer ADD_LATENCY = 1,
     parameter integer MULTIPLY_LATENCY = 2,
+    parameter integer FORWARDED = 0,
     parameter integer WHOLE = 0,   // 1: only the longest jobs, both transforms with two products or a pair
     parameter integer PAIR = 0,    // 1: jobs on pairs
     parameter integer LONGEST = 80 // most cycles of a job
@@ -41,7 +42,7 @@ module prove_control #(
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1),
         .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(MULTIPLY_LATENCY),
-        .TABLE_BITS(TABLE_BITS)
+        .FORWARDED(FORWARDED), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .first_done_i(first_done),
         .products_i(products), .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page),
@@ -49,6 +50,7 @@ module prove_control #(
         .read_o(read), .read_address_o(read_address), .table_address_o(),
         .sande_o(), .product_o(), .product_of_a_o(), .sande_multiply_o(), .sande_halve_o(),
         .sande_leave_o(), .swap_second_o(), .write_o(write), .write_address_o(write_address),
+        .write_transform_o(), .next_write_o(), .next_write_address_o(),
         .rotate_left_o(), .rotate_right_o()
     );
 
@@ -86,7 +88,9 @@ module prove_control #(
         was_busy <= busy && !reset;
         if (!reset && done && jobs != 2'd3) jobs <= jobs + 2'd1;
         if (!reset) begin
-            if (writes) assert (!reads && has_read[WRITE-2:1] == {(WRITE - 2){1'b0}} && !read_again);
+            // What is forwarded may be read in this cycle and the one before.
+            if (writes) assert ((FORWARDED != 0 || (!reads && !has_read[1]))
+                                && has_read[WRITE-2:2] == {(WRITE - 3){1'b0}} && !read_again);
             assert (age < LONGEST);
             if (!busy) assert (!read && !write && has_read == {WRITE{1'b0}});
             // A job starts at once, and only when asked; its end comes with its last cycle, and only then.

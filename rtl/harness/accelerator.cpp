@@ -7,64 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "accelerator_model.h"
-#include "backends/accelerator/registers.h"
-#include "ring.h"
+#include "accelerator_host.h"
 
 namespace
 {
-
-constexpr uint64_t PATIENCE = 100u * N;
-
-class host
-{
-  public:
-    accelerator_model hardware;
-
-    uint64_t load(const ring &r)
-    {
-        hardware.write(CM_NTT_PRIME_OFFSET, static_cast<uint32_t>(r.q));
-        const word scale = montgomery_r(r);
-        polynomial twiddles(N);
-        for (unsigned j = 0; j < N; j++) {
-            twiddles[j] = multiply(power(r.psi, bit_reverse(j), r.q), scale, r.q);
-        }
-        return load_time(CM_NTT_CODE_LOAD_TWIDDLES, twiddles);
-    }
-
-    void queue(uint32_t command, const polynomial &a)
-    {
-        while (hardware.read(CM_NTT_STATUS_OFFSET) >> CM_NTT_STATUS_FREE_LOW == 0) {
-        }
-        hardware.write(CM_NTT_COMMAND_OFFSET, command);
-        const accelerator_model::packet words(a.begin(), a.end());
-        hardware.send(words.data(), words.size());
-    }
-
-    polynomial receive()
-    {
-        const accelerator_model::packet words = hardware.receive(PATIENCE);
-        require(words.size() == N, "the length of a packet");
-        return polynomial(words.begin(), words.end());
-    }
-
-    // Cycles from a command for a table to the end of its load.
-    uint64_t load_time(uint32_t command, const polynomial &a)
-    {
-        settle();
-        queue(command, a);
-        const uint64_t start = hardware.cycle;
-        settle();
-        return hardware.cycle - start;
-    }
-
-    void settle()
-    {
-        while (!(hardware.read(CM_NTT_STATUS_OFFSET) & 1u)) {
-        }
-        require(hardware.read(CM_NTT_ERRORS_OFFSET) == 0, "an error flag");
-    }
-};
 
 struct kind {
     const char *name;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // cm_ntt_accelerator under Verilator, as a host sees it: registers, packets to send, packets received. Its
 // buses wait for the hardware only, or at random as well. LOG2_BEAT, at least 2, comes as a macro, and
-// residues take 32 bits.
+// residues take 32 bits. With LOG2_STREAM as well, it is cm_ntt_accelerator_two_clocks, with the clocks of
+// Mert, Ozturk and Savas: the engine's at 200 MHz, the streams' at 250.
 #ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 #define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 
@@ -10,7 +11,15 @@
 #include <deque>
 #include <vector>
 
+#ifdef LOG2_STREAM
+#include "Vcm_ntt_accelerator_two_clocks.h"
+using verilated_top = Vcm_ntt_accelerator_two_clocks;
+#else
 #include "Vcm_ntt_accelerator.h"
+using verilated_top = Vcm_ntt_accelerator;
+#define LOG2_STREAM LOG2_BEAT
+#define ONE_CLOCK
+#endif
 #include "verilated.h"
 
 class accelerator_model
@@ -18,13 +27,17 @@ class accelerator_model
   public:
     using packet = std::vector<uint32_t>;
 
-    static constexpr unsigned WORDS = 1u << LOG2_BEAT; // in a beat
+    static constexpr unsigned WORDS = 1u << LOG2_STREAM; // in a beat
+    static constexpr uint64_t ENGINE_PS = 5000;
+    static constexpr uint64_t STREAM_PS = 4000;
 
     uint64_t cycle = 0;
     uint64_t beats_in = 0;
     uint64_t beats_out = 0;
     uint64_t last_sent_at = 0;               // cycle in which the last beat of a packet was taken
     std::vector<uint64_t> first_received_at; // cycle of each packet's first beat
+    uint64_t sent_from_ps = 0;               // when the first beat of the last packet began
+    std::vector<uint64_t> received_by_ps;    // when each packet's last beat ended
     std::deque<packet> received;
     bool hesitates = false; // both streams wait now and then, at random
 
@@ -32,39 +45,55 @@ class accelerator_model
     {
         top.s_axil_wstrb = 15;
         keep_all(top.s_axis_tkeep);
-        top.aresetn = 0;
-        tick();
-        tick();
-        top.aresetn = 1;
+        reset(0);
+        for (unsigned i = 0; i < RESET_CYCLES; i++) {
+            tick();
+        }
+        reset(1);
         while (!(read(STATUS) & 1u)) { // the memories are wiped
         }
     }
 
+    // Verilator's models take leave of the thread's context, which is that of the model made last.
+    ~accelerator_model()
+    {
+        Verilated::threadContextp(&context);
+    }
+
+    accelerator_model(const accelerator_model &) = delete;
+    accelerator_model &operator=(const accelerator_model &) = delete;
+
     void tick()
     {
-        // A word once offered stays.
-        top.s_axis_tvalid = !waiting.empty() && (offered || goes_on());
-        top.m_axis_tready = goes_on();
-        if (!waiting.empty()) {
-            for (unsigned w = 0; w < WORDS; w++) {
-                top.s_axis_tdata[w] = waiting.front().words[w];
-            }
-            top.s_axis_tlast = waiting.front().last;
+#ifdef ONE_CLOCK
+        offer_beats();
+        top.aclk = 0;
+        top.eval();
+        take_beats();
+        top.aclk = 1;
+        top.eval();
+#else
+        for (; stream_ps < engine_ps; stream_ps += STREAM_PS) {
+            offer_beats();
+            top.axis_aclk = 0;
+            top.eval();
+            take_beats();
+            top.axis_aclk = 1;
+            top.eval();
         }
         top.aclk = 0;
         top.eval();
-        offered = top.s_axis_tvalid && !top.s_axis_tready;
-        if (top.s_axis_tvalid && top.s_axis_tready) {
-            last_sent_at = waiting.front().last ? cycle : last_sent_at;
-            waiting.pop_front();
-            beats_in++;
-        }
-        if (top.m_axis_tvalid && top.m_axis_tready) {
-            take_beat();
-        }
         top.aclk = 1;
         top.eval();
+        engine_ps += ENGINE_PS;
+#endif
         cycle++;
+    }
+
+    // Time of the engine's clock; of two clocks only.
+    uint64_t now_ps() const
+    {
+        return engine_ps;
     }
 
     void write(uint32_t offset, uint32_t value)
@@ -115,6 +144,7 @@ class accelerator_model
         received.clear();
         arriving.clear();
         first_received_at.clear();
+        received_by_ps.clear();
     }
 
     bool all_sent() const
@@ -139,10 +169,11 @@ class accelerator_model
   private:
     template <typename T> static void keep_all(T &keep)
     {
-        keep = static_cast<T>((uint64_t{1} << (4 * WORDS)) - 1);
+        keep = static_cast<T>(~uint64_t{0} >> (64 - 4 * WORDS));
     }
 
     static constexpr uint32_t STATUS = 8;
+    static constexpr unsigned RESET_CYCLES = 8;
     static constexpr unsigned SETTLING = 1u << 16; // cycles, more than any job takes
 
     struct beat {
@@ -151,10 +182,13 @@ class accelerator_model
     };
 
     VerilatedContext context;
-    Vcm_ntt_accelerator top{&context};
+    verilated_top top{&context};
+    uint64_t engine_ps = ENGINE_PS;     // of the next edge
+    uint64_t stream_ps = STREAM_PS / 8; // so that no edge of one clock is one of the other
     std::deque<beat> waiting;
     packet arriving;
     bool offered = false;
+    bool between_packets = true;
     uint32_t random = 1;
 
     // Runs of either answer, some of them long.
@@ -162,6 +196,44 @@ class accelerator_model
     {
         random = random * 1664525u + 1013904223u;
         return !hesitates || ((cycle >> 5) * 2654435761u + (random >> 8)) % 4u != 0;
+    }
+
+    void reset(uint8_t level)
+    {
+        top.aresetn = level;
+#ifndef ONE_CLOCK
+        top.axis_aresetn = level;
+#endif
+    }
+
+    // A word once offered stays.
+    void offer_beats()
+    {
+        top.s_axis_tvalid = !waiting.empty() && (offered || goes_on());
+        top.m_axis_tready = goes_on();
+        if (!waiting.empty()) {
+            for (unsigned w = 0; w < WORDS; w++) {
+                top.s_axis_tdata[w] = waiting.front().words[w];
+            }
+            top.s_axis_tlast = waiting.front().last;
+        }
+    }
+
+    void take_beats()
+    {
+        offered = top.s_axis_tvalid && !top.s_axis_tready;
+        if (top.s_axis_tvalid && top.s_axis_tready) {
+            if (between_packets) {
+                sent_from_ps = stream_ps - STREAM_PS;
+            }
+            between_packets = waiting.front().last;
+            last_sent_at = waiting.front().last ? cycle : last_sent_at;
+            waiting.pop_front();
+            beats_in++;
+        }
+        if (top.m_axis_tvalid && top.m_axis_tready) {
+            take_beat();
+        }
     }
 
     void take_beat()
@@ -174,6 +246,7 @@ class accelerator_model
         }
         beats_out++;
         if (top.m_axis_tlast) {
+            received_by_ps.push_back(stream_ps);
             received.push_back(arriving);
             arriving.clear();
         }

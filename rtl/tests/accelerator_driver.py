@@ -40,7 +40,7 @@ class Accelerator:
         self.holds = False  # the stream out waits as long as this is set
         self.log2_n = parameters["LOG2_N"]
         self.n = 1 << self.log2_n
-        self.beat = 1 << parameters["LOG2_BEAT"]
+        self.beat = 1 << parameters.get("LOG2_STREAM", parameters["LOG2_BEAT"])
         self.slot = 32 if parameters["WIDTH"] <= 32 else 64
         self.all_bytes = (1 << (self.beat * self.slot // 8)) - 1
         self.r = Montgomery(parameters["WIDTH"], self.log2_n).r

@@ -446,7 +446,8 @@ async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
     await accelerator.idle()
     beats = ring.n // accelerator.beat
     for code, packets in (("FORWARD", 1), ("INVERSE", 1), ("DOUBLE_PRODUCT", 2)):
-        busy = cocotb.start_soon(busy_cycles(dut, dut.u_engine.busy_o))
+        halves = 2 if packets == 2 and settings().get("EARLY") else 1
+        busy = cocotb.start_soon(busy_cycles(dut, dut.u_engine.busy_o, halves))
         for packet in await jobs.queue(code, may_keep=False):
             assert await accelerator.receive() == packet
         computing = await busy
@@ -467,20 +468,58 @@ async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
             assert pace < 0.7 * computing, "jobs are not computed in pairs"
 
 
-async def busy_cycles(dut, busy):
-    """Return for how many cycles the signal is set when it is set next."""
-    while not int(busy.value):
-        await cycles(dut)
+async def busy_cycles(dut, busy, times=1):
+    """Return for how many cycles the signal is set in all, the next `times` times."""
     count = 0
-    while int(busy.value):
-        count += 1
-        await cycles(dut)
+    for _ in range(times):
+        while not int(busy.value):
+            await cycles(dut)
+        while int(busy.value):
+            count += 1
+            await cycles(dut)
     return count
+
+
+@cocotb.test()
+async def the_first_of_two_results_leaves_while_the_second_is_computed(dut):
+    if not settings().get("EARLY"):
+        return
+    accelerator, ring, rng = await started(dut, 8)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    latencies = {}
+    for code in ("PRODUCT", "DOUBLE_PRODUCT", "PRODUCT", "DOUBLE_PRODUCT"):
+        await accelerator.idle()
+        before = await accelerator.read("JOBS")
+        accelerator.first_received_at.clear()
+        for packet in await jobs.queue(code, may_keep=False):
+            assert await accelerator.receive() == packet
+        latencies[code] = accelerator.first_received_at[0] - accelerator.last_sent_at
+        await accelerator.idle()
+        assert await accelerator.read("JOBS") == before + 1
+    assert latencies["DOUBLE_PRODUCT"] == latencies["PRODUCT"]
+
+
+@cocotb.test()
+async def two_results_do_not_overwrite_one_that_waits(dut):
+    accelerator, ring, rng = await started(dut, 9)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    await accelerator.idle()
+    accelerator.holds = True
+    expected = []
+    for code in ("PRODUCT", "DOUBLE_PRODUCT", "PRODUCT"):
+        expected += await jobs.queue(code, may_keep=False)
+        await cycles(dut, 20 * ring.n)
+    accelerator.holds = False
+    for packet in expected:
+        assert await accelerator.receive() == packet
 
 
 SHAPES = [
     {"LOG2_UNITS": 1, "LOG2_BEAT": 2, "WIDTH": 32, "DEEP": 1},
     {"LOG2_UNITS": 3, "LOG2_BEAT": 3, "WIDTH": 27, "DEEP": 1},
+    {"LOG2_UNITS": 3, "LOG2_BEAT": 2, "WIDTH": 27, "DEEP": 2, "FORWARD": 1, "EARLY": 1},
     slow({"LOG2_UNITS": 3, "LOG2_BEAT": 2, "WIDTH": 27, "DEEP": 0}),
     slow({"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}),
 ]

@@ -22,6 +22,8 @@ DEFAULTS = {
     "DEEP": 1,
     "MULTIPLIER_WIDTH": 24,
     "BLOCK": 1,
+    "FORWARD": 0,
+    "COPIES": 0,
 }
 
 
@@ -126,6 +128,9 @@ async def computes_a_pair_as_it_does_each(dut):
 SHAPES = [
     {},
     {"DEEP": 0},
+    {"DEEP": 2, "FORWARD": 1, "LOG2_UNITS": 4, "WIDTH": 27, "LOG2_LANES": 2, "LOG2_PAGES": 1, "OPERANDS": 2},
+    slow({"DEEP": 1, "FORWARD": 1, "LOG2_UNITS": 4, "WIDTH": 27, "LOG2_PAGES": 1, "OPERANDS": 2}),
+    slow({"DEEP": 2, "GENERATE": 1}),
     {"LOG2_N": 5, "WIDTH": 16, "LOG2_UNITS": 2, "LOG2_LANES": 1, "LOG2_PAGES": 1, "OPERANDS": 2},
     {"MULTIPLIER_WIDTH": 17},
     {"WIDTH": 22, "LOG2_UNITS": 1},

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tools import ROOT, RTL, accelerators, configurations
+from tools import ROOT, RTL, accelerators, accelerators_of_two_clocks, configurations
 
 PAGE = (RTL / "README.md").read_text(encoding="utf-8")
 
@@ -16,6 +16,7 @@ def published(file):
 
 
 CYCLES, SYNTHESIS = published("rtl.json"), published("rtl-synth.json")
+SEAL = published("seal-offload.json")
 
 
 def area(top, name):
@@ -26,9 +27,12 @@ def area(top, name):
     return " / ".join(f"{value:,.0f}" for value, _ in found) + note
 
 
+SUFFIX = ("", ".deep", ".middle")
+
+
 def engine_row(name, shape):
     width = "" if shape["WIDTH"] == 32 else f".w{shape['WIDTH']}"
-    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{width}{'.deep' * shape['DEEP']}.cycles"
+    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{width}{SUFFIX[shape['DEEP']]}.cycles"
     kinds = ("ntt", "engine_product", "engine_double_product", "engine_product_pair")
     jobs = [CYCLES.get(f"{kind}.{stem}") for kind in kinds]
     assert CYCLES[f"ntt_inverse.{stem}"][0] == jobs[0][0]
@@ -46,7 +50,7 @@ def test_row_of_the_engine(name):
 
 
 def accelerator_row(name, shape):
-    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{'.deep' * shape['DEEP']}"
+    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{SUFFIX[shape['DEEP']]}"
     beats = f"{stem}.s{32 << shape['LOG2_BEAT']}"
     jobs = ("product", "double_product")
     latencies = [f"{CYCLES[f'{job}.{stem}.cycles'][0]:,}" for job in jobs]
@@ -104,3 +108,29 @@ def test_row_of_the_client_engine(family, target, kbit):
     page = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
     counts = compared("client_engine", "n4096_u8_p3_deep", target, ("lut", "ff", "dsp", "bram"))
     assert f"| {family} | {counts} of {kbit} Kbit |\n" in page
+
+
+@pytest.mark.parametrize("name", accelerators_of_two_clocks())
+def test_row_of_the_published_experiment(name):
+    rows = [row for row in CYCLES.items() if row[1][1]["configuration"] == name]
+    (time,) = (value for row, (value, _) in rows if row.startswith("seal.double_multiply."))
+    rates = [f"{value:,}" for row, (value, _) in rows if ".paper." in row]
+    bits = rows[0][1][1]["stream_bits"]
+    assert f"| {name} | {bits} bits | {time:.3f} us | {(rates or ['-'])[0]} |\n" in PAGE
+
+
+OFFLOADED = {
+    "u p0, u p1 of an encryption: five calls": ("offloaded", "accelerator_us"),
+    "c1 s of a decryption: three calls": ("offloaded_decryption", "accelerator_us"),
+    "a whole encryption": ("encryption", "with_us"),
+    "a whole decryption": ("decryption", "with_us"),
+}
+
+
+@pytest.mark.parametrize("said", OFFLOADED)
+def test_row_under_seal(said):
+    kind, of = OFFLOADED[said]
+    rows = [SEAL[f"seal.{kind}.{stream}.speed_up"] for stream in ("s512", "s128", "s128.deep")]
+    digits = 3 if of == "accelerator_us" else 2
+    cells = [f"{params[of]:.{digits}f} us, {times:.2f} times" for times, params in rows]
+    assert f"| {said} | {rows[0][1]['seal_us']:.2f} us | {' | '.join(cells)} |\n" in PAGE

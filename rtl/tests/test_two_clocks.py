@@ -64,6 +64,8 @@ async def a_reset_empties_and_wipes_the_queues(dut):
         await accelerator.idle()
         await FallingEdge(dut.aclk)
         assert not any(int(beat.value) for beat in queues)
+        if "LOG2_STREAM" in settings():
+            assert not int(dut.g_wider.u_widen.earlier.value)
         assert not int(dut.m_axis_tvalid.value)
         await cycles(dut)
         accelerator.holds = False
@@ -80,3 +82,11 @@ def test_two_clocks(period):
     """The period of the streams' clock in ps; the other one's is 10,000."""
     shape = {"LOG2_N": 6, "WIDTH": 27, "LOG2_UNITS": 2, "LOG2_BEAT": 2, "DEEP": 1}
     simulate("cm_ntt_accelerator_two_clocks", shape, seed=1, period=period)
+
+
+@pytest.mark.parametrize("period", [8_002, slow(3_334), slow(27_018)])
+@pytest.mark.parametrize("log2_ratio", [1, slow(2)])
+def test_streams_narrower_than_the_accelerator_s_beats(period, log2_ratio):
+    shape = {"LOG2_N": 6, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_BEAT": 3, "DEEP": 2}
+    shape["LOG2_STREAM"] = shape["LOG2_BEAT"] - log2_ratio
+    simulate("cm_ntt_accelerator_two_clocks", shape, seed=2, period=period)

@@ -99,7 +99,7 @@ PROOFS = {
         (("LOG2_N", 3), ("LOG2_UNITS", 0), ("MULTIPLY_LATENCY", 6), ("LONGEST", 120), ("PAIR", 1)),
     ),
     "control-u2": Proof("prove_control", 135, (("LOG2_N", 4), ("LOG2_UNITS", 1), ("LONGEST", 125))),
-    # The named configurations with 64 units, in both pipelines.
+    # The named configurations with 64 units, in all pipelines.
     **{
         f"control-u64-{pipeline}-{job}": Proof(
             "prove_control",
@@ -113,6 +113,14 @@ PROOFS = {
         for pipeline, latencies, longest in (
             ("shallow", (("INPUT_LATENCY", 0), ("ADD_LATENCY", 1), ("MULTIPLY_LATENCY", 6)), 400),
             ("deep", (("INPUT_LATENCY", 1), ("ADD_LATENCY", 2), ("MULTIPLY_LATENCY", 12)), 480),
+            (
+                "middle",
+                (
+                    *(("INPUT_LATENCY", 1), ("ADD_LATENCY", 1)),
+                    *(("MULTIPLY_LATENCY", 6), ("FORWARDED", 1)),
+                ),
+                400,
+            ),
         )
         for job in ("pair", "double")
     },

@@ -47,6 +47,13 @@ def accelerators() -> dict[str, dict[str, int]]:
     return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_ntt_accelerator"]
 
 
+def accelerators_of_two_clocks() -> dict[str, dict[str, int]]:
+    """Return the accelerators with streams on a clock of their own: parameters of
+    cm_ntt_accelerator_two_clocks by name."""
+    named = json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))
+    return named["cm_ntt_accelerator_two_clocks"]
+
+
 def client_engines() -> dict[str, dict[str, int]]:
     """The client engines whose area on FPGAs is published: parameters of cm_client_engine by name."""
     return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_client_engine"]

@@ -24,6 +24,7 @@ from tools import (
     SOURCES,
     ToolError,
     accelerators,
+    accelerators_of_two_clocks,
     configurations,
     environment,
     run,
@@ -31,6 +32,7 @@ from tools import (
 
 HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
+TWO_CLOCKS = "cm_ntt_accelerator_two_clocks"
 CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1"]
 CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
 NARROW = "_narrow"
@@ -49,14 +51,16 @@ def macros(parameters: Mapping[str, int]) -> list[str]:
 def verilate(
     top: str, name: str, parameters: Mapping[str, int], sources: list[Path], includes: Sequence[str] = ()
 ) -> Path:
-    """A program of `top` with these parameters, and more sources."""
+    """A program of `top` with these parameters, and more sources; without any, its folder with the model as
+    a library."""
     directory = BUILD / "verilated" / f"{top}-{name}"
     flags = ["-O1", "-std=c++17", *CORE_OPTIONS, *CORE_INCLUDES, *macros(parameters)]
     # One file for all that Verilator writes: precompiled headers for several cost more than they save.
     make = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
     run(
         [
-            *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
+            *("verilator", "--cc", *(("--exe",) if sources else ()), "--build", "-j", "1", "-O3"),
+            *("-Wno-fatal", "-Wno-lint"),
             "-Werror-USERFATAL",  # an illegal parameter
             *("--top", top, "--Mdir", directory, *INCLUDES, *includes),
             *(f"-G{key}={value}" for key, value in parameters.items()),
@@ -65,7 +69,7 @@ def verilate(
         ],
         log=directory.with_suffix(".log"),
     )
-    return directory / f"V{top}"
+    return directory / f"V{top}" if sources else directory
 
 
 def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
@@ -80,6 +84,22 @@ def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -
     if done.returncode:
         raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def paper(name: str, seed: int = 1) -> dict[str, float]:
+    """Time Mert, Ozturk and Savas's experiment on a named accelerator with streams on a clock of their
+    own, in picoseconds. Raises ToolError if a result is wrong."""
+    parameters = accelerators_of_two_clocks()[name]
+    program = verilate(TWO_CLOCKS, f"paper-{name}", parameters, [HARNESS / "paper.cpp"])
+    done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def offload_tests(name: str, parameters: Mapping[str, int]) -> Path:
+    """The tests of the driver that SEAL's calls go through."""
+    return verilate(TWO_CLOCKS, f"offload-{name}", parameters, [HARNESS / "offload_tests.cpp"])
 
 
 def core_archive(name: str, sources: list[Path], flags: list[str]) -> Path:
@@ -112,8 +132,29 @@ def demo(name: str) -> Path:
     return verilate(TOP, f"demo-{name}", accelerators()[name], [HARNESS / "demo.cpp", archive])
 
 
+def model(name: str) -> dict[str, Any]:
+    """Build a named accelerator with streams on a clock of their own as a library, and say how to use it."""
+    parameters = accelerators_of_two_clocks()[name]
+    folder = verilate(TWO_CLOCKS, f"model-{name}", parameters, [])
+    return {
+        "model": str(folder),
+        "verilator": str(Path(environment()["VERILATOR_ROOT"]) / "include"),
+        "shape": [flag.removeprefix("-D") for flag in macros(parameters)],
+    }
+
+
+OF_TWO_CLOCKS = {"paper": paper, "model": model}
+
+
 def main() -> int:
     kind, name = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
+    if kind in OF_TWO_CLOCKS and name in accelerators_of_two_clocks():
+        try:
+            print(json.dumps(OF_TWO_CLOCKS[kind](name)))
+        except ToolError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
     narrow = {"MULTIPLIER_WIDTH": 17} if name.endswith(NARROW) else {}
     shape = name.removesuffix(NARROW)
     if kind not in NAMED or shape not in NAMED[kind]():

@@ -82,6 +82,8 @@ module cm_zero_encrypt #(
     wire [ROW_BITS:0]     write_address;
     wire                  rotate_left, rotate_right;
 
+    wire              unused_transform, unused_write;
+    wire [ROW_BITS:0] unused_address;
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(1), .LOG2_PAGES(1), .INPUT_LATENCY(INPUT_LATENCY),
         .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)),
@@ -96,6 +98,8 @@ module cm_zero_encrypt #(
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
         .swap_second_o(swap_second),
         .write_o(write), .write_address_o(write_address),
+        .write_transform_o(unused_transform), .next_write_o(unused_write),
+        .next_write_address_o(unused_address),
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 
