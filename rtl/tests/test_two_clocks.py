@@ -39,9 +39,10 @@ async def packets_cross_whole_whatever_the_streams_wait(dut):
             accelerator.send(packet)
         for packet in packets:
             assert await accelerator.receive() == ring.forward(packet)
-        await accelerator.command("FORWARD")
-        accelerator.send(packets[0][:-1])
-        assert await accelerator.receive() == [0] * ring.n
+        for missing in (1, accelerator.beat):
+            await accelerator.command("FORWARD")
+            accelerator.send(packets[0][:-missing])
+            assert await accelerator.receive() == [0] * ring.n
         await accelerator.idle()
         assert await accelerator.errors() == ERRORS["LENGTH"]
 
@@ -49,22 +50,26 @@ async def packets_cross_whole_whatever_the_streams_wait(dut):
 @cocotb.test()
 async def a_reset_empties_and_wipes_the_queues(dut):
     accelerator, ring, rng = await started(dut, 2, 0)
+    widens = "LOG2_STREAM" in settings()
+    gathered = False
     for wait in (0, 3, ring.n, 2 * ring.n, 5 * ring.n):
         accelerator.holds = True
         for _ in range(3):
             await accelerator.command("FORWARD")
             accelerator.send(polynomial(rng, ring))
+        accelerator.send([ring.q - 1] * accelerator.beat, last=False)
         await cycles(dut, 2 * ring.n + wait)
         await FallingEdge(dut.aclk)
         queues = [queue.beats[i] for queue in (dut.u_in, dut.u_out) for i in range(16)]
         assert any(int(beat.value) for beat in queues)
+        gathered = gathered or (widens and "1" in str(dut.g_wider.u_widen.earlier.value))
         await cycles(dut)
         accelerator.hang_up()
         await accelerator.write("CONTROL", 1)
         await accelerator.idle()
         await FallingEdge(dut.aclk)
         assert not any(int(beat.value) for beat in queues)
-        if "LOG2_STREAM" in settings():
+        if widens:
             assert not int(dut.g_wider.u_widen.earlier.value)
         assert not int(dut.m_axis_tvalid.value)
         await cycles(dut)
@@ -75,6 +80,7 @@ async def a_reset_empties_and_wipes_the_queues(dut):
         await accelerator.command("FORWARD")
         accelerator.send(packet)
         assert await accelerator.receive() == ring.forward(packet)
+    assert gathered == widens
 
 
 @pytest.mark.parametrize("period", [8_002, slow(3_334), slow(10_000), slow(27_018)])
