@@ -814,10 +814,10 @@ static call_function *called;
 
 static CM_NOINLINE void call_below_switch(void)
 {
-    volatile uint8_t room[SWITCH_BYTES];
-    room[0] = room[SWITCH_BYTES - 1] = FILL;
+    uint8_t room[SWITCH_BYTES];
+    __asm__ volatile("" : : "r"(room) : "memory");
     called();
-    room[0] = room[SWITCH_BYTES - 1] = FILL;
+    __asm__ volatile("" : : "r"(room) : "memory");
 }
 
 /* From the same register contents each time, because a call may save its caller's registers. */
