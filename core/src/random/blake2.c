@@ -111,6 +111,8 @@ static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, ui
     blake2b_compress(h, m, total, last);
 }
 
+#ifndef __AVR__ /* whose messages are all short */
+
 /* Without a back-end's code for half blocks, which is large and of no use to long messages. */
 static void blake2b_absorb_long(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
 {
@@ -118,6 +120,8 @@ static void blake2b_absorb_long(uint64_t h[8], const uint8_t *bytes, size_t coun
     blake2b_load(m, bytes, count);
     blake2b_compress(h, m, total, last);
 }
+
+#endif
 
 /* The fields of RFC 7693's parameter block that the uses of BLAKE2b here differ in. */
 typedef struct blake2b_parameters {
@@ -179,6 +183,8 @@ void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_
     blake2b_bytes(digest, h, digest_bytes);
 }
 
+#ifndef __AVR__
+
 void cmi_blake2b_long(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
                       const uint8_t *message, size_t message_bytes)
 {
@@ -188,6 +194,8 @@ void cmi_blake2b_long(uint8_t *digest, size_t digest_bytes, const uint8_t *key, 
     blake2b_hash(h, &p, blake2b_absorb_long, key, message, message_bytes);
     blake2b_bytes(digest, h, digest_bytes);
 }
+
+#endif
 
 #if CM_CONFIG_SEAL_XOFS
 

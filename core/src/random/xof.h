@@ -48,9 +48,11 @@ uint64_t cmi_seal_stream_next(cmi_seal_stream *stream);
 /* BLAKE2b (RFC 7693) with digests of 1 to 64 bytes, optional key of up to 64 bytes (null and 0 for none). */
 void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
                  const uint8_t *message, size_t message_bytes);
+#ifndef __AVR__
 /* The same digest, with less code where a back-end has code of its own for short messages. */
 void cmi_blake2b_long(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
                       const uint8_t *message, size_t message_bytes);
+#endif
 /* SHAKE256 of a short message (at most 135 bytes): out of any length. */
 void cmi_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes);
 void cmi_keccak_f1600(uint64_t state[25]);
