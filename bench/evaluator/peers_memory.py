@@ -5,7 +5,8 @@
 CKKS, n = 4096, data primes of 3 x 26 bits and a special prime of 27, 2048 numbers, public key. Each library
 runs in a process of its own, and what grows is its largest resident memory over that after loading its
 code: set-up and key included, or the encryption alone. SEAL is the one in TenSEAL's wheel; ours is the C
-library (FAST, built for this machine). Linux only: /proc counts, in pages.
+library (FAST, built for this machine). OPENFHE_PYTHON names a Python in which `pip install openfhe` found a
+wheel. Linux only: /proc counts, in pages.
 """
 
 from __future__ import annotations
@@ -142,8 +143,9 @@ def measured() -> dict[str, dict[str, int]]:
     """Measure each library in a process of its own, and leave out with a word what is not installed."""
     found = {}
     for name in LIBRARIES:
+        python = os.environ.get("OPENFHE_PYTHON", sys.executable) if name == "openfhe" else sys.executable
         done = subprocess.run(
-            [sys.executable, __file__, "--measure", name],
+            [python, __file__, "--measure", name],
             capture_output=True,
             text=True,
             check=False,
