@@ -445,7 +445,7 @@ async def transforms_sets(dut):
         "b_index",
     )
     inputs += ("write", "write_natural", "write_set", "write_index", "write_data", "wipe", "wipe_address")
-    inputs += ("table_write", "table_prime", "table_index", "table_data")
+    inputs += ("table_write", "table_prime", "table_index", "table_data", "table_read", "table_read_index")
     await reset(dut, **{f"{name}_i": 0 for name in inputs})
     n, r = 1 << log2_n, Montgomery(width, log2_n).r
     dut.a_read_i.value = dut.b_read_i.value = 1
@@ -488,8 +488,8 @@ async def transforms_sets(dut):
     for prime, bits in ((0, width), (1, 23)):
         ring = Ring(random_prime(rng, log2_n, bits), log2_n)
         for index, word in enumerate(ring.twiddles(r)):
-            dut.table_write_i.value, dut.table_prime_i.value = 1, prime
-            dut.table_index_i.value, dut.table_data_i.value = index, word
+            dut.table_write_i.value, dut.table_prime_i.value = 1 << index % 2, prime
+            dut.table_index_i.value, dut.table_data_i.value = index // 2, word | word << width
             await cycles(dut)
         dut.table_write_i.value = 0
         a = [rng.choice((0, ring.q - 1, rng.randrange(ring.q))) for _ in range(n)]
