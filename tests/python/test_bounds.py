@@ -321,6 +321,8 @@ def test_what_rests_on_a_callers_bound_says_so(scheme: Scheme) -> None:
     model = LinearModel([[1.0, -2.0], [1.0, 3.0]], [1.0, -1.0])
     for bound in (10, 80):
         assert assumed(compute(model, frames[:1], keys, bound=bound)) == (bound < 80)
+    undeclared = [each.without_bound() for each in frames]
+    assert assumed(compute(Sum(), undeclared[:2], bound=80)), "nothing but the caller says so"
     result = compute(Sum(), frames[:2], bound=10)
     evaluate = Evaluator(keys, scheme)
     for more in (

@@ -86,7 +86,7 @@ static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], ui
     }
 }
 
-/* Compress a block of count <= 128 bytes, the rest zeros. */
+/* Compresses a block of count <= 128 bytes, the rest zeros. */
 typedef void blake2b_absorber(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last);
 
 static void blake2b_load(uint64_t m[16], const uint8_t *bytes, size_t count)
@@ -173,14 +173,21 @@ static void blake2b_bytes(uint8_t *bytes, const uint64_t h[8], size_t count)
     }
 }
 
-void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
-                 const uint8_t *message, size_t message_bytes)
+static inline void blake2b_digest(uint8_t *digest, size_t digest_bytes, blake2b_absorber *absorb,
+                                  const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                                  size_t message_bytes)
 {
     const blake2b_parameters p = {
         .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
     uint64_t h[8];
-    blake2b_hash(h, &p, blake2b_absorb, key, message, message_bytes);
+    blake2b_hash(h, &p, absorb, key, message, message_bytes);
     blake2b_bytes(digest, h, digest_bytes);
+}
+
+void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
+                 const uint8_t *message, size_t message_bytes)
+{
+    blake2b_digest(digest, digest_bytes, blake2b_absorb, key, key_bytes, message, message_bytes);
 }
 
 #ifndef __AVR__
@@ -188,11 +195,7 @@ void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_
 void cmi_blake2b_long(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
                       const uint8_t *message, size_t message_bytes)
 {
-    const blake2b_parameters p = {
-        .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
-    uint64_t h[8];
-    blake2b_hash(h, &p, blake2b_absorb_long, key, message, message_bytes);
-    blake2b_bytes(digest, h, digest_bytes);
+    blake2b_digest(digest, digest_bytes, blake2b_absorb_long, key, key_bytes, message, message_bytes);
 }
 
 #endif

@@ -178,7 +178,7 @@ def _assumption(given: Ciphertext) -> str:
     """Return Decrypted.assumes."""
     if given.known.assumed:
         return (
-            "no reading is beyond the bound that the computation was given, which is below what they declare"
+            "no reading is beyond the bound that the computation was given: not all declare one as small"
         )
     if given.known.largest is not None:
         return ""

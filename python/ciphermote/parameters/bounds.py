@@ -205,8 +205,8 @@ class Known:
     the error of a slot (CKKS). reading: for scores, the error of a slot of the scored reading, from which
     each class's error follows. sources: names of the encryptions that contribute to the error, () if unknown
     or too many; errors without a common source are independent. slots_independent: whether the slots' errors
-    are independent, as encryption makes them. assumed: whether a caller has vouched for a smaller bound than
-    an encryption declares, so that all of this holds only if he is right.
+    are independent, as encryption makes them. assumed: whether a caller has vouched for a bound that not all
+    encryptions declare, or only a larger one, so that all of this holds only if he is right.
     """
 
     largest: float | None = None
@@ -357,7 +357,7 @@ class Known:
         """Return a copy with the bound for which the caller vouches, if there is one."""
         if largest is None:
             return self
-        assumed = self.assumed or (self.largest is not None and largest < self.largest)
+        assumed = self.assumed or self.largest is None or largest < self.largest
         return replace(self, largest=largest, assumed=assumed)
 
 
