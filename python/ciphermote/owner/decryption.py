@@ -177,9 +177,7 @@ def _decrypt(
 def _assumption(given: Ciphertext) -> str:
     """Return Decrypted.assumes."""
     if given.known.assumed:
-        return (
-            "no reading is beyond the bound that the computation was given: not all declare one as small"
-        )
+        return "no reading is beyond the bound that the computation was given: not all declare one as small"
     if given.known.largest is not None:
         return ""
     if given.scheme.is_bfv:
