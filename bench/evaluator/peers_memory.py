@@ -5,8 +5,8 @@
 CKKS, n = 4096, data primes of 3 x 26 bits and a special prime of 27, 2048 numbers, public key. Each library
 runs in a process of its own, and what grows is its largest resident memory over that after loading its
 code: set-up and key included, or the encryption alone. SEAL is the one in TenSEAL's wheel; ours is the C
-library (FAST, built for this machine). OPENFHE_PYTHON names a Python in which `pip install openfhe` found a
-wheel. Linux only: /proc counts, in pages.
+library (FAST, built for this machine). OPENFHE_PYTHON names a Python that has OpenFHE's wheel. Linux only:
+/proc counts, in pages.
 """
 
 from __future__ import annotations
