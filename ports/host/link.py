@@ -108,8 +108,9 @@ _MAX_REPLY_PAYLOAD = 64
 _MAX_REQUEST_PAYLOAD = 65536
 _MAX_ANSWER = 1 << 21
 """Bytes. The largest ciphertext takes 1.8 MB: two polynomials at 16 primes of 27 bits, n = 16384."""
-_MOST_POLYNOMIALS = 2 * 16
-"""The longest public key: two polynomials at each of 16 primes."""
+_MOST_POLYNOMIALS = 2 * 2 * 16
+"""The longest public key, two polynomials at each of 16 primes, twice: emitters of one component after the
+other have it loaded for each."""
 _NO_SEQUENCE = 0xFFFF
 _CHUNK = 65536
 
@@ -424,7 +425,7 @@ class DeviceLink:
             if kind == _POLYNOMIAL_WANTED:
                 asked += 1
                 if len(payload) != _WANTED.size or asked > _MOST_POLYNOMIALS:
-                    raise self._fail("The device asks for more than a public key has: connect again.")
+                    raise self._fail("The device asks for more polynomials than its public key has: connect again.")
                 component, prime, *_ = _WANTED.unpack(payload)
                 self.send_polynomial(component, prime)
                 continue

@@ -168,6 +168,14 @@ def test_a_public_key_and_a_header(server: Server, keys: Path, tmp_path: Path) -
     enroll(attachment, 2, tmp_path / "d2.h", tmp_path / "d2.json")
     header = (tmp_path / "d2.h").read_text()
     assert "#define CM_PROVISIONED_TAGGED 1" in header and "#define CM_PROVISIONED_DEVICE 2" in header
+    streaming: dict[str, Any] = {"key": "asymmetric", "stream_public_key": True}
+    enroll(attachment, 3, tmp_path / "d3.h", tmp_path / "d3.json", **streaming)
+    header = (tmp_path / "d3.h").read_text()
+    assert "#define CM_PROVISIONED_STREAMED_KEY 1" in header and "cm_provisioned_key_digests" in header
+    for name, given in (("d4.blob", streaming), ("d4.h", streaming | {"key": "symmetric"})):
+        with pytest.raises(ParameterError, match="give --key asymmetric, and name a file that ends in .h"):
+            enroll(attachment, 4, tmp_path / name, tmp_path / "d4.json", **given)
+    assert [record.device for record in records(attachment)] == [1, 2, 3]
 
 
 def test_an_open_enrolment_is_ended_as_it_was_begun(

@@ -1196,8 +1196,8 @@ def test_a_device_that_asks_without_end_for_a_key_is_told_from_one_that_encrypts
 ) -> None:
     link, _, replies = pipes
     link.public_key = np.zeros((1, 2, 1), dtype=np.uint32)
-    os.write(replies, reply(4, struct.pack("<BBHQ", 9, 200, 0, 0)) * 33)
-    with pytest.raises(LinkError, match="more than a public key has"):
+    os.write(replies, reply(4, struct.pack("<BBHQ", 9, 200, 0, 0)) * 65)
+    with pytest.raises(LinkError, match="more polynomials than its public key has"):
         link.encrypt_values(READINGS, key="asymmetric")
 
 

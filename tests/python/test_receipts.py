@@ -92,21 +92,26 @@ class House:
         return bool(np.abs(self.values(data)[: len(readings)] - readings).max() < MOST_ERROR)
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> House:
-    folder = tmp_path_factory.mktemp("house")
+def build_house(folder: Path, ports: tuple[str, ...], *, stream_public_key: bool = False) -> House:
     store = KeyStore.create(folder / "keys", PARMS, relin=False)
     given = provision.provision(store, secret=True, public=True, identity=IDENTITY)
     headers = folder / "headers"
     write_headers(headers, 4096, "cm_n4096_q26x3_p27", secret=False, public=False)  # the model
-    (headers / "provisioned_keys.h").write_text(provision.to_c_header(given))
-    built = make(*PORTS, f"GENERATED={headers}", f"BUILD={folder / 'build'}")
+    (headers / "provisioned_keys.h").write_text(
+        provision.to_c_header(given, stream_public_key=stream_public_key)
+    )
+    built = make(*ports, f"GENERATED={headers}", f"BUILD={folder / 'build'}")
     assert built.returncode == 0, built.stderr
     names = {"linux": "ciphermote", "mps2-an386": "ciphermote.elf"}
-    programs = {port: folder / "build" / port / name for port, name in names.items()}
+    programs = {port: folder / "build" / port / names[port] for port in ports}
     return House(
         store, given, {p: Path(shutil.copy(x, folder / f"{p}-{x.name}")) for p, x in programs.items()}
     )
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    return build_house(tmp_path_factory.mktemp("house"), PORTS)
 
 
 @pytest.fixture(params=PORTS)
@@ -142,6 +147,23 @@ def test_a_window_is_kept_until_its_receipt(house: House, link: DeviceLink, port
     assert link.report().windows == windows
     following = house.received(link.encrypt_values(OTHERS, key=key))
     assert following.window == following.counter > attempt.counter
+
+
+def test_a_tagged_device_encrypts_under_a_key_that_is_sent_to_it(tmp_path: Path) -> None:
+    house = build_house(tmp_path, ("linux",), stream_public_key=True)
+    key = house.given.public_key
+    assert key is not None
+    with house.start("linux", tmp_path) as link:
+        assert link.report().streams_key
+        link.public_key = key[::-1]
+        refused("CM_ERR_PUBLIC_KEY", link.encrypt_values, READINGS, 22, "asymmetric")
+        link.public_key = key
+        first = house.received(link.encrypt_values(READINGS, key="asymmetric"))
+        data = link.encrypt_again("asymmetric")
+        attempt = house.received(data)
+        assert attempt.window == first.window and house.holds(data, READINGS)
+        link.receipt(house.receipt(attempt))
+        assert house.holds(link.encrypt_values(OTHERS, key="asymmetric"), OTHERS)
 
 
 @pytest.mark.parametrize("verdict", [1, 2, 3])

@@ -258,6 +258,14 @@ def enroll(
         GivenKey,
         typer.Option(help="symmetric: the secret key, for the smallest frames; asymmetric: the public key."),
     ] = GivenKey.SYMMETRIC,
+    stream_public_key: Annotated[
+        bool,
+        typer.Option(
+            "--stream-public-key",
+            help="With --key asymmetric: write digests of the public key into the header instead of the key, "
+            "for a device whose host sends it the key while it encrypts (as `ciphermote provision` does).",
+        ),
+    ] = False,
     largest_value: Annotated[
         int | None, typer.Option(help="Compact fleets: the largest value it sends (default: the set's).")
     ] = None,
@@ -286,6 +294,7 @@ def enroll(
         output,
         connection or output.with_suffix(".json"),
         key=key.value,
+        stream_public_key=stream_public_key,
         largest_value=largest_value,
         again=again,
         replace_files=force,

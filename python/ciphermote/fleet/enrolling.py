@@ -83,6 +83,7 @@ def enroll(
     connection_file: str | Path,
     *,
     key: Given = "symmetric",
+    stream_public_key: bool = False,
     largest_value: int | None = None,
     again: bool = False,
     replace_files: bool = False,
@@ -92,14 +93,17 @@ def enroll(
     keys_file: a C header (.h), otherwise a binary blob, for FleetDevice too; for a compact fleet, a compact
     keys file with this one device.
 
-    key: the owner's key with which a device of a full fleet encrypts. largest_value: the largest value that a
+    key: the owner's key with which a device of a full fleet encrypts. stream_public_key: write digests of the
+    public key into the header in place of it (ciphermote.owner.provisioning.to_c_header). largest_value: the largest value that a
     device of a compact fleet sends; in full fleets the keys declare it. again: enroll a device that is
     already enrolled; its previous keys, epoch and tokens end. replace_files: replace existing files. A run
     that resumes an open enrolment replaces its own files. Raises KeyFileError, ParameterError or
     GatewayError; repeat the call then.
     """
     device = whole(device, "The device", 0, LARGEST_DEVICE, "2^32 - 1")
-    run = _Run(attachment, device, Path(keys_file), Path(connection_file), key, largest_value)
+    run = _Run(
+        attachment, device, Path(keys_file), Path(connection_file), key, stream_public_key, largest_value
+    )
     make_folder_of(run.files)
     with attachment.turn(), attachment.client() as client:
         return run.enroll(client, again=again, replace_files=replace_files)
@@ -177,6 +181,7 @@ class _Run:
         keys_file: Path,
         connection_file: Path,
         key: Given,
+        stream_public_key: bool,
         largest_value: int | None,
     ) -> None:
         self.files = _Files(attachment, device)
@@ -185,6 +190,8 @@ class _Run:
         self._device = device
         self._targets = keys_file, connection_file
         self._key = key
+        self._stream_public_key = stream_public_key
+        self._is_header = keys_file.suffix in _HEADER_SUFFIXES
         self._largest_value = largest_value
         self._keys = attachment.load_keys()
         if largest_value is not None and not attachment.is_compact:
@@ -194,6 +201,11 @@ class _Run:
             )
         if attachment.is_compact and key != "symmetric":
             raise ParameterError("Devices of the compact lane encrypt with the secret key: leave --key out.")
+        if stream_public_key and (key != "asymmetric" or not self._is_header):
+            raise ParameterError(
+                "The public key is streamed to devices that encrypt with it, by a C header with its digests: "
+                "give --key asymmetric, and name a file that ends in .h."
+            )
         if key == "asymmetric" and attachment.definition.get("own_keys"):
             raise ParameterError(
                 "The fleet's devices have secret keys of their own: leave --key out, or attach another fleet."
@@ -287,7 +299,6 @@ class _Run:
 
     def _material(self, record: Record) -> tuple[bytes, TagKeys, float, bytes | None]:
         """Return (the content of the device's file, its tag keys, its largest value, its rekey key)."""
-        is_header = self._targets[0].suffix in _HEADER_SUFFIXES
         if isinstance(self._keys, CompactKeys):
             found = self._keys.enrolment(self._device, record.epoch)
             self._check_same(
@@ -296,7 +307,7 @@ class _Run:
             )
             content = (
                 compact.to_c_header(self._keys, found, _COMMAND).encode()
-                if is_header
+                if self._is_header
                 else replace(self._keys, enrolments=(found,)).to_bytes()
             )
             tag_keys = TagKeys.derive(found.secret, record.key_id, self._device, record.epoch)
@@ -316,7 +327,9 @@ class _Run:
             given = replace(given, plain_moduli=(modulus,))
         given = replace(given, log2_scale=self._attachment.definition.get("log2_scale"))
         content = (
-            provisioning.to_c_header(given, _COMMAND).encode() if is_header else provisioning.to_blob(given)
+            provisioning.to_c_header(given, _COMMAND, stream_public_key=self._stream_public_key).encode()
+            if self._is_header
+            else provisioning.to_blob(given)
         )
         return content, derived, given.largest, rekey_key
 
