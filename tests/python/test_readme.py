@@ -152,7 +152,8 @@ def test_the_sensor_encrypts_under_a_public_key_as_its_line_says(tmp_path: Path)
     shell(f"cc main.c {core}/src/*/*.c -I{core}/include -I{core}/src -o sensor", tmp_path)
     shell("./sensor > frames.bin && ciphermote adapt keys frames.bin -o reading.ct", tmp_path)
     readings = numbers_of(shell("ciphermote decrypt keys reading.ct --count 2", tmp_path))
-    assert [readings["0"], readings["1"]] == pytest.approx([21.4, -27], abs=1e-2)
+    # 15 standard deviations: under the public key an error's tails are exponential.
+    assert [readings["0"], readings["1"]] == pytest.approx([21.4, -27], abs=4e-2)
 
 
 def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
