@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the register maps of the accelerator and of the client engine: of each a page, a C header and
-SystemVerilog, from a JSON file.
+"""Write the register maps of the accelerator, the evaluator and the client engine: of each a page, a C header
+and SystemVerilog, from a JSON file.
 
 tools/generate_registers.py            write the files
 tools/generate_registers.py --check    exit with 1 if one of them differs from what would be written
@@ -53,6 +53,15 @@ MAPS = (
         "CM_NTT",
         "CM_RING_ARCH_ACCELERATOR_REGISTERS_H",
         "NTT accelerator",
+    ),
+    Map(
+        "rtl/evaluator/evaluator_registers.json",
+        "rtl/evaluator/evaluator_registers.md",
+        "rtl/harness/evaluator_registers.h",
+        "rtl/evaluator/cm_evaluator_registers.svh",
+        "CM_EVALUATOR",
+        "CM_RTL_HARNESS_EVALUATOR_REGISTERS_H",
+        "evaluator",
     ),
     Map(
         "rtl/client/client_registers.json",

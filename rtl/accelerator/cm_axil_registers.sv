@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there
+// The AXI4-Lite side of the accelerator, and of the evaluator: their registers.md have the maps. A read or write takes two cycles; there
 // are no bus errors: unknown offsets read as zero. No output depends combinationally on an input: the address
 // and the data of a write are accepted as they come, and each is held until the other is there and the
 // previous response was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
-    parameter [31:0]  SHAPE = 32'd0
+    parameter [31:0]  IDENTITY = 32'h434D4E54,
+    parameter [31:0]  SHAPE = 32'd0,
+    parameter [31:0]  SIZES = 32'd0,    // of a register behind the others, which the accelerator does not have
+    parameter integer COMMAND_BITS = 6,
+    parameter integer ERROR_BITS = 7
 ) (
     input  wire             clk_i,
     input  wire             rst_i,
@@ -30,21 +34,21 @@ module cm_axil_registers #(
     // Signals of the accelerator.
     output reg              reset_o,         // CONTROL.RESET was written.
     output reg              command_valid_o, // high for a cycle with each command
-    output reg  [5:0]       command_o,       // fields TRANSFORMED, OPERAND and CODE
+    output reg  [COMMAND_BITS-1:0] command_o, // the fields of COMMAND
     output reg              prime_valid_o,   // high for a cycle when prime_o is to be set
     output wire [63:0]      prime_o,
     input  wire [WIDTH-1:0] prime_i,         // the current prime
     input  wire [31:0]      status_i,
-    input  wire [6:0]       errors_i,        // errors raised in this cycle, with the bits of ERRORS
+    input  wire [ERROR_BITS-1:0] errors_i,   // errors raised in this cycle, with the bits of ERRORS
     input  wire             job_done_i,
     output reg              irq_o
 );
     `include "cm_registers.svh"
-    localparam [31:0] IDENTITY = 32'h434D4E54;
+    localparam [7:0] SIZES_OFFSET = 8'd44;
 
     reg [31:0] prime_high;
     reg [31:0] prime_low;
-    reg [6:0]  errors;
+    reg [ERROR_BITS-1:0] errors;
     reg [31:0] jobs;
     reg [1:0]  interrupt;
     reg [1:0]  interrupt_enable;
@@ -70,18 +74,19 @@ module cm_axil_registers #(
     wire [31:0] data = (data_held ? held_data : s_axil_wdata_i) & mask;
     wire        acts = writes && strobe[0]; // A register acts when its lowest byte is written.
     wire [7:0]  offset = {address[7:2], 2'b00};
-    wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[6:0] : 7'd0;
+    wire [ERROR_BITS-1:0] cleared =
+        (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[ERROR_BITS-1:0] : {ERROR_BITS{1'b0}};
     wire [1:0] acknowledged = (writes && offset == CM_NTT_INTERRUPT_OFFSET) ? data[1:0] : 2'd0;
 
     always_ff @(posedge clk_i) begin
         command_valid_o <= acts && offset == CM_NTT_COMMAND_OFFSET;
-        command_o <= data[5:0];
+        command_o <= data[COMMAND_BITS-1:0];
         prime_valid_o <= acts && offset == CM_NTT_PRIME_OFFSET;
         reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && data[CM_NTT_CONTROL_RESET_LOW];
         if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= (prime_low & ~mask) | data;
         if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= (prime_high & ~mask) | data;
         if (acts && offset == CM_NTT_INTERRUPT_ENABLE_OFFSET) interrupt_enable <= data[1:0];
-        interrupt <= (interrupt & ~acknowledged) | {errors_i != 7'd0, job_done_i};
+        interrupt <= (interrupt & ~acknowledged) | {errors_i != {ERROR_BITS{1'b0}}, job_done_i};
         irq_o <= (interrupt & interrupt_enable) != 2'd0;
         errors <= (errors & ~cleared) | errors_i;
         jobs <= jobs + {31'd0, job_done_i};
@@ -100,7 +105,7 @@ module cm_axil_registers #(
             interrupt <= 2'd0;
             interrupt_enable <= 2'd0;
             irq_o <= 1'b0;
-            errors <= 7'd0;
+            errors <= {ERROR_BITS{1'b0}};
             jobs <= 32'd0;
             address_held <= 1'b0;
             data_held <= 1'b0;
@@ -120,12 +125,13 @@ module cm_axil_registers #(
                 CM_NTT_ID_OFFSET[7:0]: s_axil_rdata_o <= IDENTITY;
                 CM_NTT_SHAPE_OFFSET[7:0]: s_axil_rdata_o <= SHAPE;
                 CM_NTT_STATUS_OFFSET[7:0]: s_axil_rdata_o <= status_i;
-                CM_NTT_ERRORS_OFFSET[7:0]: s_axil_rdata_o <= {25'd0, errors};
+                CM_NTT_ERRORS_OFFSET[7:0]: s_axil_rdata_o <= {{(32 - ERROR_BITS){1'b0}}, errors};
                 CM_NTT_PRIME_OFFSET[7:0]: s_axil_rdata_o <= prime[31:0];
                 CM_NTT_PRIME_HIGH_OFFSET[7:0]: s_axil_rdata_o <= prime[63:32];
                 CM_NTT_JOBS_OFFSET[7:0]: s_axil_rdata_o <= jobs;
                 CM_NTT_INTERRUPT_OFFSET[7:0]: s_axil_rdata_o <= {30'd0, interrupt};
                 CM_NTT_INTERRUPT_ENABLE_OFFSET[7:0]: s_axil_rdata_o <= {30'd0, interrupt_enable};
+                SIZES_OFFSET: s_axil_rdata_o <= SIZES;
                 default: s_axil_rdata_o <= 32'd0;
             endcase
         end

@@ -385,6 +385,7 @@ module cm_ntt_accelerator #(
         .products_i(job_double[work_set] && !splits ? 2'd2 : {1'b0, job_multiplies[work_set]}),
         .operand_i(job_operand[work_set] && !splits), .inverse_i(job_inverse[work_set]),
         .pair_i(job_pair[work_set]), .page_i(job_page[work_set]), .copy_i(splits),
+        .twiddles_i(1'b0),
         .busy_o(engine_busy), .done_o(engine_done),
         .host_write_i(words_valid && words_ready && !table_arrives),
         .host_write_set_i(packet_set), .host_write_page_i(job_page[packet_set] ^ second_arrives),
@@ -394,7 +395,7 @@ module cm_ntt_accelerator #(
         .host_read_transformed_i(leave_transformed),
         .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
-        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words),
+        .table_operand_i(arriving_operand), .table_twiddles_i(1'b0), .table_index_i(words_index), .table_data_i(words),
         .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 

@@ -10,4 +10,5 @@ cm_ntt_accelerator.sv
 cm_stream_crossing.sv
 cm_stream_widen.sv
 cm_stream_narrow.sv
+cm_stream_clocks.sv
 cm_ntt_accelerator_two_clocks.sv

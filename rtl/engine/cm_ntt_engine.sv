@@ -11,6 +11,8 @@
 // LANES. With two sets of pages it has the one that no job works on; with one it must wait for the end of the
 // job. It may read and write at the same time, in different rows. Data follow the index of a read by two
 // cycles; a job has the handshake of cm_ntt_control.
+//
+// With LOG2_TABLES there are twiddles for as many primes: a job takes those of q_i, which twiddles_i names.
 `default_nettype none
 module cm_ntt_engine #(
     parameter integer LOG2_N = 10,            // 5 .. 14
@@ -28,7 +30,10 @@ module cm_ntt_engine #(
     parameter integer FORWARD = 0,
     parameter integer MULTIPLIER_WIDTH = 24,  // as in cm_montgomery_multiply
     parameter integer BLOCK = 1,              // 1: data memory in block RAM
-    parameter integer COPIES = 0              // 1: copy_i counts, of two sets
+    parameter integer COPIES = 0,             // 1: copy_i counts, of two sets
+    parameter integer LOG2_TABLES = 0,        // 0 .. 4: log2 of the primes whose twiddles are stored
+    parameter integer LOG2_TABLE_LANES = LOG2_LANES, // log2 of the words at table_data_i; at most LOG2_LANES
+    parameter integer TABLE_NUMBER = (LOG2_TABLES > 0) ? LOG2_TABLES : 1 // follows and must not be set
 ) (
     input  wire                              clk_i,
     input  wire                              rst_i,
@@ -43,6 +48,7 @@ module cm_ntt_engine #(
     input  wire                              pair_i,
     input  wire                              page_i,
     input  wire                              copy_i, // writes the forward transform to the other set as well
+    input  wire [TABLE_NUMBER-1:0]           twiddles_i, // number of the twiddles; with LOG2_TABLES
     output wire                              busy_o,
     output wire                              done_o,
     // The host's words, by index of coefficient or, with transformed_i, of transform output.
@@ -57,14 +63,15 @@ module cm_ntt_engine #(
     input  wire                              host_read_transformed_i,
     input  wire [LOG2_N-1:0]                 host_read_index_i,
     output wire [(WIDTH << LOG2_LANES)-1:0]  host_read_data_o, // two cycles after its index
-    // Twiddles, or words of an operand in the transform's order: of LANES neighbours, the first table_step_o
-    // are taken.
+    // Twiddles, or words of an operand in the transform's order: of 2^LOG2_TABLE_LANES neighbours, the first
+    // table_step_o are taken.
     input  wire                              table_write_i,
     input  wire                              table_is_operand_i,
     input  wire                              table_operand_i,
+    input  wire [TABLE_NUMBER-1:0]           table_twiddles_i, // number of the twiddles; with LOG2_TABLES
     input  wire [LOG2_N-1:0]                 table_index_i,
-    input  wire [(WIDTH << LOG2_LANES)-1:0]  table_data_i,
-    output wire [LOG2_LANES:0]               table_step_o,
+    input  wire [(WIDTH << LOG2_TABLE_LANES)-1:0] table_data_i,
+    output wire [LOG2_TABLE_LANES:0]         table_step_o,
     // Overwrites the row of that number in all banks and tables with zeros; no job may run.
     input  wire                              wipe_i,
     input  wire [15:0]                       wipe_row_i
@@ -100,9 +107,17 @@ module cm_ntt_engine #(
                    "cm_ntt_engine: COPIES must be 0, or 1 with two sets.")
         `CM_REFUSE(g_bad_block, BLOCK < 0 || BLOCK > 1,
                    "cm_ntt_engine: BLOCK must be 0 or 1.")
+        `CM_REFUSE(g_bad_log2_tables,
+                   LOG2_TABLES < 0 || LOG2_TABLES > ((OPERANDS == 0 && GENERATE == 0) ? 4 : 0),
+                   "cm_ntt_engine: LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0.")
+        `CM_REFUSE(g_bad_table_lanes, LOG2_TABLE_LANES < 0 || LOG2_TABLE_LANES > LOG2_LANES,
+                   "cm_ntt_engine: LOG2_TABLE_LANES must be from 0 to LOG2_LANES.")
+        `CM_REFUSE(g_bad_table_number, TABLE_NUMBER != ((LOG2_TABLES > 0) ? LOG2_TABLES : 1),
+                   "cm_ntt_engine: TABLE_NUMBER follows from LOG2_TABLES and must not be set.")
     endgenerate
     localparam integer UNITS = 1 << LOG2_UNITS;
     localparam integer LANES = 1 << LOG2_LANES;
+    localparam integer TABLE_LANES = 1 << LOG2_TABLE_LANES;
     localparam integer SETS = 1 << LOG2_SETS;
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer ADDRESS_BITS = LOG2_PAGES + ROW_BITS;
@@ -311,31 +326,31 @@ module cm_ntt_engine #(
 
     // Words that go to one address of different units: 2^e of block i above. A twiddle generator takes those
     // that it does not store as they come.
-    function automatic [LOG2_LANES:0] step_of(input [LOG2_N-1:0] index);
+    function automatic [LOG2_TABLE_LANES:0] step_of(input [LOG2_N-1:0] index);
         integer e;
         begin
             step_of = 1;
-            for (e = 1; e <= LOG2_LANES; e = e + 1) begin
+            for (e = 1; e <= LOG2_TABLE_LANES; e = e + 1) begin
                 if (GENERATE != 0 ? index >> GENERATED_LOW != 0 && e <= GENERATED_LOW
                                   : index >> (ROW_BITS + e) != 0) step_of = 1 << e;
             end
         end
     endfunction
-    assign table_step_o = table_is_operand_i ? LANES[LOG2_LANES:0] : step_of(table_index_i);
+    assign table_step_o = table_is_operand_i ? TABLE_LANES[LOG2_TABLE_LANES:0] : step_of(table_index_i);
 
     // The second halves of an operand's words go to another address of their units than the first ones, so
     // they follow a cycle later, while other units, on the other side of the lanes, take the next words'
     // first halves.
-    localparam integer SIDES = (LANES > 1) ? 2 : 1;
-    localparam integer SIDE = LANES / SIDES; // number of lanes of a side
+    localparam integer SIDES = (TABLE_LANES > 1) ? 2 : 1;
+    localparam integer SIDE = TABLE_LANES / SIDES; // number of lanes of a side
     localparam [LOG2_UNITS:0] ONES = {(LOG2_UNITS + 1){1'b1}};
     reg                        late;
     reg                        late_side;
     reg [TABLE_BITS-1:0]       late_address;
     reg [LOG2_UNITS:0]         late_units;
     reg [WIDTH*SIDE-1:0]       late_words;
-    wire                       side = (SIDES == 2) && table_index_i[LOG2_LANES];
-    wire [WIDTH*LANES-1:0]     table_data;
+    wire                       side = (SIDES == 2) && table_index_i[LOG2_TABLE_LANES];
+    wire [WIDTH*TABLE_LANES-1:0] table_data;
     always_ff @(posedge clk_i) begin
         late <= SIDES == 2 && table_write_i && table_is_operand_i && !rst_i && !wipe_i;
         late_side <= side;
@@ -363,11 +378,11 @@ module cm_ntt_engine #(
                 end else if (takes_late) begin
                     address <= late_address;
                     unit_bits <= late_units;
-                    mask <= (ONES >> 1) & (ONES << LOG2_LANES);
+                    mask <= (ONES >> 1) & (ONES << LOG2_TABLE_LANES);
                 end else if (table_is_operand_i) begin
                     address <= operand_place(table_operand_i, table_index_i, SIDES == 1 && table_index_i[0]);
                     unit_bits <= table_index_i[LOG2_UNITS:0] >> 1;
-                    mask <= (ONES >> 1) & (ONES << LOG2_LANES);
+                    mask <= (ONES >> 1) & (ONES << LOG2_TABLE_LANES);
                 end else begin
                     address <= twiddle_place(table_index_i);
                     unit_bits <= table_index_i[LOG2_UNITS:0];
@@ -382,7 +397,7 @@ module cm_ntt_engine #(
                 integer e;
                 always_comb begin
                     repeated = table_data_i[WIDTH-1:0];
-                    for (e = 1; e <= LOG2_LANES; e = e + 1) begin
+                    for (e = 1; e <= LOG2_TABLE_LANES; e = e + 1) begin
                         if (table_step_o[e]) repeated = table_data_i[WIDTH*(LANE%(1<<e)) +: WIDTH];
                     end
                 end
@@ -403,20 +418,40 @@ module cm_ntt_engine #(
     localparam [TABLE_BITS-1:0] FIRST_STORED = STORED_FROM[TABLE_BITS-1:0];
     wire [TABLE_BITS-1:0] stored_address = table_address - FIRST_STORED;
     wire [WIDTH*UNITS-1:0] table_words;
+    // Each number's twiddles have 2^STORED_BITS words.
+    localparam integer ALL_BITS = LOG2_TABLES + STORED_BITS;
+    localparam integer ALL_WORDS = (LOG2_TABLES > 0) ? 1 << ALL_BITS : TABLE_WORDS;
+    wire [TABLE_NUMBER-1:0] job_twiddles;
+    wire [TABLE_NUMBER-1:0] load_twiddles;
     generate
+        if (LOG2_TABLES > 0) begin : g_numbered
+            reg [TABLE_NUMBER-1:0] of_job;
+            reg [TABLE_NUMBER-1:0] of_load;
+            always_ff @(posedge clk_i) begin
+                if (!busy_o) of_job <= twiddles_i;
+                of_load <= wipe_i ? wipe_row_i[STORED_BITS +: TABLE_NUMBER] : table_twiddles_i;
+            end
+            assign job_twiddles = of_job;
+            assign load_twiddles = of_load;
+        end else begin : g_one_table
+            assign job_twiddles = {TABLE_NUMBER{1'b0}};
+            assign load_twiddles = {TABLE_NUMBER{1'b0}};
+        end
         for (v = 0; v < UNITS; v = v + 1) begin : g_table
-            localparam integer LANE = v % LANES;
+            localparam integer LANE = v % TABLE_LANES;
             localparam integer UNIT_SIDE = LANE / SIDE;
             wire [TABLE_BITS-1:0] address = g_side[UNIT_SIDE].address - FIRST_STORED;
+            wire [TABLE_NUMBER+STORED_BITS-1:0] write_at = {load_twiddles, address[STORED_BITS-1:0]};
+            wire [TABLE_NUMBER+STORED_BITS-1:0] read_at = {job_twiddles, stored_address[STORED_BITS-1:0]};
             wire stored_write = g_side[UNIT_SIDE].write && g_side[UNIT_SIDE].address >= FIRST_STORED
                 && ((g_side[UNIT_SIDE].unit_bits ^ v) & g_side[UNIT_SIDE].mask) == 0;
             cm_ram #(
-                .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(STORED_BITS), .BLOCK(1)
+                .WIDTH(WIDTH), .DEPTH(ALL_WORDS), .ADDRESS_WIDTH(ALL_BITS), .BLOCK(1)
             ) u_table (
                 .clk_i(clk_i),
                 .write_i(stored_write),
-                .write_address_i(address[STORED_BITS-1:0]), .write_data_i(table_data[WIDTH*LANE +: WIDTH]),
-                .read_i(1'b1), .read_address_i(stored_address[STORED_BITS-1:0]),
+                .write_address_i(write_at[ALL_BITS-1:0]), .write_data_i(table_data[WIDTH*LANE +: WIDTH]),
+                .read_i(1'b1), .read_address_i(read_at[ALL_BITS-1:0]),
                 .read_data_o(table_words[WIDTH*v +: WIDTH])
             );
         end

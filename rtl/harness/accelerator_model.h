@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// cm_ntt_accelerator under Verilator, as a host sees it: registers, packets to send, packets received. Its
+// cm_ntt_accelerator under Verilator, or cm_evaluator with the macro EVALUATOR, as a host sees it: registers, packets to send, packets received. Its
 // buses wait for the hardware only, or at random as well. LOG2_BEAT, at least 2, comes as a macro, and
 // residues take 32 bits. With LOG2_STREAM as well, it is cm_ntt_accelerator_two_clocks, with the clocks of
-// Mert, Ozturk and Savas: the engine's at 200 MHz, the streams' at 250.
+// Mert, Ozturk and Savas: the engine's at 200 MHz, the streams' at 250. So is the evaluator always.
 #ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 #define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 
@@ -11,7 +11,10 @@
 #include <deque>
 #include <vector>
 
-#ifdef LOG2_STREAM
+#ifdef EVALUATOR
+#include "Vcm_evaluator_two_clocks.h"
+using verilated_top = Vcm_evaluator_two_clocks;
+#elif defined LOG2_STREAM
 #include "Vcm_ntt_accelerator_two_clocks.h"
 using verilated_top = Vcm_ntt_accelerator_two_clocks;
 #else
@@ -34,6 +37,7 @@ class accelerator_model
     uint64_t cycle = 0;
     uint64_t beats_in = 0;
     uint64_t beats_out = 0;
+    uint64_t register_accesses = 0;
     uint64_t last_sent_at = 0;               // cycle in which the last beat of a packet was taken
     std::vector<uint64_t> first_received_at; // cycle of each packet's first beat
     uint64_t sent_from_ps = 0;               // when the first beat of the last packet began
@@ -98,6 +102,7 @@ class accelerator_model
 
     void write(uint32_t offset, uint32_t value)
     {
+        register_accesses++;
         top.s_axil_awaddr = static_cast<uint8_t>(offset);
         top.s_axil_wdata = value;
         top.s_axil_awvalid = top.s_axil_wvalid = 1;
@@ -110,6 +115,7 @@ class accelerator_model
 
     uint32_t read(uint32_t offset)
     {
+        register_accesses++;
         top.s_axil_araddr = static_cast<uint8_t>(offset);
         top.s_axil_arvalid = 1;
         tick();

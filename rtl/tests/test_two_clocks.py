@@ -60,9 +60,9 @@ async def a_reset_empties_and_wipes_the_queues(dut):
         accelerator.send([ring.q - 1] * accelerator.beat, last=False)
         await cycles(dut, 2 * ring.n + wait)
         await FallingEdge(dut.aclk)
-        queues = [queue.beats[i] for queue in (dut.u_in, dut.u_out) for i in range(16)]
+        queues = [queue.beats[i] for queue in (dut.u_clocks.u_in, dut.u_clocks.u_out) for i in range(16)]
         assert any(int(beat.value) for beat in queues)
-        gathered = gathered or (widens and "1" in str(dut.g_wider.u_widen.earlier.value))
+        gathered = gathered or (widens and "1" in str(dut.u_clocks.g_wider.u_widen.earlier.value))
         await cycles(dut)
         accelerator.hang_up()
         await accelerator.write("CONTROL", 1)
@@ -70,7 +70,7 @@ async def a_reset_empties_and_wipes_the_queues(dut):
         await FallingEdge(dut.aclk)
         assert not any(int(beat.value) for beat in queues)
         if widens:
-            assert not int(dut.g_wider.u_widen.earlier.value)
+            assert not int(dut.u_clocks.g_wider.u_widen.earlier.value)
         assert not int(dut.m_axis_tvalid.value)
         await cycles(dut)
         accelerator.holds = False

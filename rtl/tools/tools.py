@@ -18,9 +18,11 @@ BUILD = ROOT / "build/rtl"
 VENV = ROOT / "build/rtl-venv"
 ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
 SOURCES = [*ENGINE_SOURCES, *sorted((RTL / "accelerator").glob("*.sv"))]
+EVALUATOR_SOURCES = [*SOURCES, *sorted((RTL / "evaluator").glob("*.sv"))]
 CLIENT_SOURCES = sorted((RTL / "client").glob("*.sv"))
 ZERO_SOURCES = sorted((RTL / "zero").glob("*.sv"))
 INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'accelerator'}"]
+EVALUATOR_INCLUDES = [*INCLUDES, f"-I{RTL / 'evaluator'}"]
 SOC_SOURCES = sorted((RTL / "soc").glob("*.sv"))
 CLIENT_INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'client'}"]
 
@@ -52,6 +54,12 @@ def accelerators_of_two_clocks() -> dict[str, dict[str, int]]:
     cm_ntt_accelerator_two_clocks by name."""
     named = json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))
     return named["cm_ntt_accelerator_two_clocks"]
+
+
+def evaluators() -> dict[str, dict[str, int]]:
+    """The named evaluators: parameters of cm_evaluator_two_clocks by name."""
+    named = json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))
+    return named["cm_evaluator_two_clocks"]
 
 
 def client_engines() -> dict[str, dict[str, int]]:

@@ -18,6 +18,8 @@ from typing import Any
 
 from tools import (
     BUILD,
+    EVALUATOR_INCLUDES,
+    EVALUATOR_SOURCES,
     INCLUDES,
     ROOT,
     RTL,
@@ -27,12 +29,14 @@ from tools import (
     accelerators_of_two_clocks,
     configurations,
     environment,
+    evaluators,
     run,
 )
 
 HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
 TWO_CLOCKS = "cm_ntt_accelerator_two_clocks"
+EVALUATOR = "cm_evaluator_two_clocks"
 CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1"]
 CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
 NARROW = "_narrow"
@@ -49,12 +53,19 @@ def macros(parameters: Mapping[str, int]) -> list[str]:
 
 
 def verilate(
-    top: str, name: str, parameters: Mapping[str, int], sources: list[Path], includes: Sequence[str] = ()
+    top: str,
+    name: str,
+    parameters: Mapping[str, int],
+    sources: list[Path],
+    includes: Sequence[str] = (),
+    design: Sequence[Path] = SOURCES,
 ) -> Path:
     """A program of `top` with these parameters, and more sources; without any, its folder with the model as
     a library."""
     directory = BUILD / "verilated" / f"{top}-{name}"
     flags = ["-O1", "-std=c++17", *CORE_OPTIONS, *CORE_INCLUDES, *macros(parameters)]
+    if top == EVALUATOR:
+        flags.append("-DEVALUATOR")
     # One file for all that Verilator writes: precompiled headers for several cost more than they save.
     make = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
     run(
@@ -65,7 +76,7 @@ def verilate(
             *("--top", top, "--Mdir", directory, *INCLUDES, *includes),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *("-CFLAGS", " ".join(flags), "-MAKEFLAGS", make),
-            *(HARNESS / "engine.vlt", *SOURCES, *sources),
+            *(HARNESS / "engine.vlt", *design, *sources),
         ],
         log=directory.with_suffix(".log"),
     )
@@ -91,6 +102,18 @@ def paper(name: str, seed: int = 1) -> dict[str, float]:
     own, in picoseconds. Raises ToolError if a result is wrong."""
     parameters = accelerators_of_two_clocks()[name]
     program = verilate(TWO_CLOCKS, f"paper-{name}", parameters, [HARNESS / "paper.cpp"])
+    done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def evaluator(name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
+    """Run programs on an evaluator with streams on a clock of their own: what each took, in picoseconds and
+    cycles of its clock, and its beats. Raises ToolError if a result is wrong."""
+    program = verilate(
+        EVALUATOR, name, parameters, [HARNESS / "evaluator.cpp"], EVALUATOR_INCLUDES, EVALUATOR_SOURCES
+    )
     done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
@@ -151,6 +174,13 @@ def main() -> int:
     if kind in OF_TWO_CLOCKS and name in accelerators_of_two_clocks():
         try:
             print(json.dumps(OF_TWO_CLOCKS[kind](name)))
+        except ToolError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
+    if kind == "evaluator" and name in evaluators():
+        try:
+            print(json.dumps(evaluator(name, evaluators()[name])))
         except ToolError as error:
             print(error, file=sys.stderr)
             return 1
