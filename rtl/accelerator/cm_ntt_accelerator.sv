@@ -395,7 +395,8 @@ module cm_ntt_accelerator #(
         .host_read_transformed_i(leave_transformed),
         .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
-        .table_operand_i(arriving_operand), .table_twiddles_i(1'b0), .table_index_i(words_index), .table_data_i(words),
+        .table_operand_i(arriving_operand), .table_twiddles_i(1'b0),
+        .table_index_i(words_index), .table_data_i(words),
         .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 

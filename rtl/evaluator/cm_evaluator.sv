@@ -115,7 +115,8 @@ module cm_evaluator #(
     wire             job_done;
 
     cm_axil_registers #(
-        .WIDTH(WIDTH), .IDENTITY(32'h434D4556), .SHAPE(SHAPE), .SIZES(SIZES), .COMMAND_BITS(24), .ERROR_BITS(8)
+        .WIDTH(WIDTH), .IDENTITY(32'h434D4556), .SHAPE(SHAPE), .SIZES(SIZES), .COMMAND_BITS(24),
+        .ERROR_BITS(8)
     ) u_registers (
         .clk_i(aclk), .rst_i(!aresetn),
         .s_axil_awaddr_i(s_axil_awaddr), .s_axil_awvalid_i(s_axil_awvalid), .s_axil_awready_o(s_axil_awready),
@@ -161,8 +162,8 @@ module cm_evaluator #(
     reg  [MODULI-1:0] loaded;
     reg               prime_set;
     wire              idle;
-    wire              good_prime = new_prime >> WIDTH == 64'd0 && new_prime[LOG2_N:0] == {{LOG2_N{1'b0}}, 1'b1}
-        && new_prime >> (LOG2_N + 1) != 64'd0;
+    wire              good_prime = new_prime >> WIDTH == 64'd0
+        && new_prime[LOG2_N:0] == {{LOG2_N{1'b0}}, 1'b1} && new_prime >> (LOG2_N + 1) != 64'd0;
     wire              bad_prime_error = prime_valid && idle && !good_prime;
     wire              busy_error = prime_valid && !idle;
     wire              modulus_begins, modulus_loaded;

@@ -11,7 +11,7 @@ module cm_evaluator_lane #(
     parameter integer WIDTH = 27,
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
-    parameter integer REDUCTIONS = 4,             // These two follow from LOG2_N and WIDTH and must not be set.
+    parameter integer REDUCTIONS = 4,              // These two follow from LOG2_N and WIDTH.
     parameter integer H_WIDTH = WIDTH - LOG2_N - 1
 ) (
     input  wire                              clk_i,
@@ -20,8 +20,8 @@ module cm_evaluator_lane #(
     input  wire                              adds_i,    // The product enters the sum,
     input  wire                              first_i,   // as its first one,
     input  wire [61:0]                       round_i,   // to which this is added.
-    input  wire [REDUCTIONS*(H_WIDTH+1)-1:0] minus_h_i, // -(q - 1) / 2^(LOG2_N + 1), of each reduction's row
-    input  wire [H_WIDTH-1:0]                h_i,       // and, positive, of the result's
+    input  wire [REDUCTIONS*(H_WIDTH+1)-1:0] minus_h_i, // -(q - 1) / 2^(LOG2_N + 1) of each reduction's
+    input  wire [H_WIDTH-1:0]                h_i,       // row and, positive, of the result's
     input  wire [5:0]                        shift_i,   // 2 bits for each of three stages, the high ones first
     input  wire                              shifts_i,  // The result is the shifted sum.
     output reg  [WIDTH-1:0]                  result_o

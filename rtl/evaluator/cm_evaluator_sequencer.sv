@@ -197,7 +197,7 @@ module cm_evaluator_sequencer #(
             there_last <= near_last;
             there_last_row <= near_last_row;
             there_row <= near_row;
-            word <= word_i;
+            if (near) word <= word_i;
         end
         if (gap != {WAIT_BITS{1'b0}}) gap <= gap - 1'b1;
         if (issues && there_last && there_last_row) gap <= GAP[WAIT_BITS-1:0];
@@ -273,6 +273,8 @@ module cm_evaluator_sequencer #(
             gap <= {WAIT_BITS{1'b0}};
             issue_o <= 1'b0;
             shifts_o <= 1'b0;
+            source_o <= FROM_A;
+            word <= 64'd0;
         end
     end
 endmodule

@@ -54,7 +54,7 @@ module cm_evaluator_transformer #(
     reg                running; // the set of the job that runs
     reg  [1:0]         inverse;
     reg  [NUMBER-1:0]  modulus [0:1];
-    reg  [H_WIDTH-1:0] h;
+    reg  [WIDTH-1:0]   q;
     wire               engine_busy, engine_done;
     wire               next = pending[oldest] ? oldest : !oldest;
     wire               starts = pending != 2'b00 && !engine_busy;
@@ -72,7 +72,7 @@ module cm_evaluator_transformer #(
         if (starts) begin
             pending[next] <= 1'b0;
             running <= next;
-            h <= h_i;
+            q <= {h_i, {LOG2_N{1'b0}}, 1'b1};
             oldest <= !next;
         end
         if (engine_done) busy_o[running] <= 1'b0;
@@ -81,6 +81,8 @@ module cm_evaluator_transformer #(
         if (rst_i) begin
             pending <= 2'b00;
             busy_o <= 2'b00;
+            inverse <= 2'b00;
+            q <= {WIDTH{1'b0}};
         end
     end
 
@@ -89,7 +91,7 @@ module cm_evaluator_transformer #(
         .LOG2_SETS(1), .OPERANDS(0), .DEEP(DEEP), .FORWARD(FORWARD), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
         .BLOCK(BLOCK), .LOG2_TABLES(LOG2_MODULI), .LOG2_TABLE_LANES(LOG2_BEAT)
     ) u_engine (
-        .clk_i(clk_i), .rst_i(rst_i), .q_i({h, {LOG2_N{1'b0}}, 1'b1}),
+        .clk_i(clk_i), .rst_i(rst_i), .q_i(q),
         .start_i(starts), .set_i(next), .forward_i(!inverse[next]), .products_i(2'd0), .operand_i(1'b0),
         .inverse_i(inverse[next]), .pair_i(1'b0), .page_i(1'b0), .copy_i(1'b0), .twiddles_i(modulus[next]),
         .busy_o(engine_busy), .done_o(engine_done),

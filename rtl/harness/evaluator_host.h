@@ -111,23 +111,22 @@ class evaluator_host
     void run(const std::vector<job> &jobs)
     {
         settle();
-        const cost before = now();
         const uint64_t jobs_before = hardware.read(CM_EVALUATOR_JOBS_OFFSET);
         const cost start = now();
         job_ends_ps.clear();
         hardware.received_by_ps.clear();
         size_t begun = 0;
         size_t packet = 0;
-        for (const job &j : jobs) {
-            // Commands go out as far as the queue has room, packets all at once.
-            for (const uint32_t *operand : j.operands) {
-                hardware.send(operand, n());
-            }
-            while (begun < jobs.size() && begun < static_cast<size_t>(&j - jobs.data()) + QUEUE) {
+        for (size_t ended = 0; ended < jobs.size(); ended++) {
+            for (; begun < jobs.size() && begun < ended + QUEUE; begun++) {
                 hardware.write(CM_EVALUATOR_COMMAND_OFFSET,
-                               CM_EVALUATOR_CODE_RUN | jobs[begun++].program << CM_EVALUATOR_COMMAND_ARGUMENT_LOW);
+                               CM_EVALUATOR_CODE_RUN
+                                   | jobs[begun].program << CM_EVALUATOR_COMMAND_ARGUMENT_LOW);
+                for (const uint32_t *operand : jobs[begun].operands) {
+                    hardware.send(operand, n());
+                }
             }
-            for (uint32_t *result : j.results) {
+            for (uint32_t *result : jobs[ended].results) {
                 const accelerator_model::packet words = hardware.receive(PATIENCE);
                 if (words.size() != n()) {
                     fail("a result did not come");
@@ -143,7 +142,6 @@ class evaluator_host
         last_run.beats_in -= start.beats_in;
         last_run.beats_out -= start.beats_out;
         last_run.register_accesses -= start.register_accesses;
-        (void)before;
         settle();
         if (hardware.read(CM_EVALUATOR_JOBS_OFFSET) - jobs_before != jobs.size()) {
             fail("a job is missing");

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 SOURCES = [
     source
-    for room in ("engine", "accelerator", "client", "zero")
+    for room in ("engine", "accelerator", "evaluator", "client", "zero")
     for source in sorted(RTL.glob(f"{room}/*.sv"))
 ]
 SETTINGS = "CIPHERMOTE_RTL_SETTINGS"
@@ -46,7 +46,7 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
     runner.build(
         sources=[*SOURCES, *benches],
         hdl_toplevel=top,
-        includes=[RTL / "engine", RTL / "accelerator", RTL / "client"],
+        includes=[RTL / "engine", RTL / "accelerator", RTL / "evaluator", RTL / "client"],
         parameters=parameters,
         build_args=["-g2012"],
         build_dir=build,

@@ -10,7 +10,9 @@ import pytest
 from tools import ROOT, RTL, VENV, environment
 
 CORES = {path.parent.name: path for path in RTL.glob("*/*.core")}
-TOPS = {"engine", "accelerator", "client", "zero"}
+TOPS = {"engine", "accelerator", "evaluator", "client", "zero"}
+UNDER = {"accelerator": "engine", "client": "engine", "zero": "engine", "evaluator": "accelerator"}
+"""The room that another depends on."""
 
 
 def name_of(core):
@@ -42,8 +44,10 @@ def test_core_and_list_name_every_source(room):
     sources = [line for line in lines if line.endswith(".sv")]
     assert sources == [name for name in named if name.endswith(".sv")]
     needed = re.findall(r"depend: \[(.*)\]", text)
-    assert needed == ["ciphermote:rtl:ntt_engine"] * (room != "engine")
-    assert ("-F ../engine/ntt_engine.f" in lines) == bool(needed)
+    under = [UNDER[room]] if room in UNDER else []
+    assert needed == [name_of(CORES[other]) for other in under]
+    lists = [f"-F ../{other}/{CORES[other].with_suffix('.f').name}" for other in under]
+    assert [line for line in lines if line.startswith("-F")] == lists
 
 
 @pytest.mark.parametrize("room", sorted(TOPS))
@@ -100,19 +104,21 @@ targets:
 TOP = """module top;
   cm_ntt_engine #(.LOG2_N(12), .LOG2_UNITS(2)) engine ();
   cm_ntt_accelerator accelerator ();
+  cm_evaluator #(.LOG2_N(10), .LOG2_UNITS(2), .LOG2_BEAT(2)) evaluator ();
   cm_client_axi #(.LOG2_N(10), .PRIMES(2)) client ();
   cm_zero_encrypt zero ();
 endmodule
 """
 
 
-@pytest.mark.parametrize("missing", ["", "accelerator", "client", "engine", "zero"])
+@pytest.mark.parametrize("missing", ["", "accelerator", "client", "engine", "evaluator", "zero"])
 def test_a_design_depends_on_them(missing, tmp_path):
-    """missing: a room whose core the design does not name; the engine comes along with any other."""
+    """missing: a room whose core the design does not name; the engine comes along with any other, and the accelerator with
+    the evaluator."""
     depends = ", ".join(name_of(core) for room, core in sorted(CORES.items()) if room != missing)
     (tmp_path / "top.core").write_text(DESIGN.replace("DEPENDS", depends))
     (tmp_path / "top.sv").write_text(
         "/* verilator lint_off PINMISSING */\n/* verilator lint_off DECLFILENAME */\n" + TOP
     )
     status, said = lint(tmp_path, "other:chip:top", RTL, tmp_path)
-    assert (status == 0) == (missing in ("", "engine")), said
+    assert (status == 0) == (missing in ("", "engine", "accelerator")), said

@@ -11,6 +11,8 @@ from tools import (
     BUILD,
     CLIENT_INCLUDES,
     CLIENT_SOURCES,
+    EVALUATOR_INCLUDES,
+    EVALUATOR_SOURCES,
     INCLUDES,
     RTL,
     SOC_SOURCES,
@@ -44,6 +46,9 @@ ILLEGAL = [
     (ENGINE, {"BLOCK": 2}, "BLOCK must be 0 or 1."),
     (ENGINE, {"FORWARD": 1, "DEEP": 0}, "FORWARD must be 0, or 1 with DEEP 1 or 2 and GENERATE 0."),
     (ENGINE, {"COPIES": 1}, "COPIES must be 0, or 1 with two sets."),
+    (ENGINE, {"LOG2_TABLES": 1}, "LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0."),
+    (ENGINE, {"LOG2_TABLES": 5, "OPERANDS": 0}, "LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0."),
+    (ENGINE, {"LOG2_TABLE_LANES": 1}, "LOG2_TABLE_LANES must be from 0 to LOG2_LANES."),
     (ACCELERATOR, {"EARLY": 2}, "EARLY must be 0 or 1."),
     ("cm_ntt_accelerator_two_clocks", {"LOG2_STREAM": 3}, "LOG2_STREAM must be from 0 to LOG2_BEAT."),
     (ACCELERATOR, {"LOG2_N": 16}, "LOG2_N must be from 5 to 14."),
@@ -108,9 +113,26 @@ CLIENT_ILLEGAL = [
     ("cm_soc_ram", {"LOG2_WORDS": 27}, "LOG2_WORDS must be from 10 to 26."),
     ("cm_soc_uart", {"DIVISOR": 1}, "DIVISOR must be from 2 to 65536."),
 ]
+EVALUATOR = "cm_evaluator"
+EVALUATOR_ILLEGAL = [
+    (EVALUATOR, {"LOG2_N": 14}, "LOG2_N must be from 5 to 13."),
+    (EVALUATOR, {"WIDTH": 28}, "WIDTH must be from 20 to 27."),
+    (EVALUATOR, {"WIDTH": 19, "LOG2_UNITS": 2}, "WIDTH must be from 20 to 27."),
+    (
+        EVALUATOR,
+        {"LOG2_N": 8, "MULTIPLIER_WIDTH": 17},
+        "WIDTH must be from LOG2_N + 5 to LOG2_N + 1 + MULTIPLIER_WIDTH.",
+    ),
+    (EVALUATOR, {"LOG2_BEAT": 3, "LOG2_UNITS": 2}, "LOG2_BEAT must be from 0 to 5, and at most LOG2_UNITS."),
+    (EVALUATOR, {"LOG2_SLOTS_A": 0}, "LOG2_SLOTS_A must be from 1 to 10."),
+    (EVALUATOR, {"LOG2_SLOTS_B": 11}, "LOG2_SLOTS_B must be from 1 to 10."),
+    (EVALUATOR, {"LOG2_WEIGHTS": 13}, "LOG2_WEIGHTS must be from 1 to 12."),
+    (EVALUATOR, {"LOG2_PROGRAM": 3}, "LOG2_PROGRAM must be from 4 to 15."),
+    ("cm_evaluator_two_clocks", {"LOG2_STREAM": 4}, "LOG2_STREAM must be from 0 to LOG2_BEAT."),
+]
 IN_MAKE_TEST = ("cm_client_poly1305", "cm_client_packer", "cm_soc_uart")
 SOME = [of if {63, 64, 16, 7} & {*of[1].values()} else slow(of) for of in ILLEGAL]
-SOME += [of if of[0] in IN_MAKE_TEST else slow(of) for of in CLIENT_ILLEGAL]
+SOME += [of if of[0] in IN_MAKE_TEST else slow(of) for of in (*CLIENT_ILLEGAL, *EVALUATOR_ILLEGAL)]
 LEGAL = [
     (ENGINE, {"LOG2_N": 14, "WIDTH": 40}),
     (ENGINE, {"LOG2_N": 5, "WIDTH": 16, "LOG2_UNITS": 3, "LOG2_LANES": 3, "OPERANDS": 0}),
@@ -129,6 +151,8 @@ def sources(top):
     """Return a module's include folders and files."""
     if top in (ENGINE, ACCELERATOR):
         return INCLUDES, SOURCES
+    if top.startswith(EVALUATOR):
+        return EVALUATOR_INCLUDES, EVALUATOR_SOURCES
     system = [*SOC_SOURCES, picorv32()] if top.startswith("cm_soc") else []
     return [*INCLUDES, *CLIENT_INCLUDES], [*SOURCES, *CLIENT_SOURCES, *system]
 

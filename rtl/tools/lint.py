@@ -14,6 +14,8 @@ from tools import (
     CLIENT_INCLUDES,
     CLIENT_SOURCES,
     ENGINE_SOURCES,
+    EVALUATOR_INCLUDES,
+    EVALUATOR_SOURCES,
     INCLUDES,
     RTL,
     SOC_SOURCES,
@@ -22,6 +24,7 @@ from tools import (
     ToolError,
     accelerators,
     configurations,
+    evaluators,
     picorv32,
     run,
 )
@@ -48,6 +51,12 @@ CLIENTS: dict[str, dict[str, int]] = {
     "client silicon": {"DEEP": 0, "MULTIPLIER_WIDTH": 64},
 }
 """Shapes of the client engine."""
+EVALUATORS: dict[str, dict[str, int]] = {
+    **evaluators(),
+    "n64": {"LOG2_N": 6, "LOG2_UNITS": 0, "LOG2_BEAT": 0, "LOG2_STREAM": 0, "LOG2_MODULI": 0, "DEEP": 0},
+    "n8192": {"LOG2_N": 13, "LOG2_UNITS": 3, "LOG2_BEAT": 3, "DEEP": 2, "FORWARD": 1},
+}
+"""Shapes of the evaluator."""
 CODEC_RINGS = (10, 13)
 """log2 of the degrees at which the CKKS encoder and decoder is checked by itself."""
 
@@ -78,7 +87,7 @@ def main() -> int:
             "verible-verilog-lint",
             f"--rules={STYLE}",
             *client,
-            *map(str, (*ZERO_SOURCES, *SOC_SOURCES)),
+            *map(str, (*EVALUATOR_SOURCES[len(SOURCES) :], *ZERO_SOURCES, *SOC_SOURCES)),
             *headers,
         ],
     }
@@ -92,6 +101,11 @@ def main() -> int:
         *(sys.executable, RTL / "tools/yosys.py"),
         f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} {' '.join(client)}",
         "hierarchy -check -top cm_client_axi",
+    ]
+    checks["yosys cm_evaluator"] = [
+        *(sys.executable, RTL / "tools/yosys.py"),
+        f"read_verilog -sv -defer {' '.join(EVALUATOR_INCLUDES)} {' '.join(map(str, EVALUATOR_SOURCES))}",
+        "hierarchy -check -top cm_evaluator_two_clocks",
     ]
     zero = [str(source) for source in (*ENGINE_SOURCES, *ZERO_SOURCES)]
     checks["yosys cm_zero_encrypt"] = [
@@ -110,6 +124,10 @@ def main() -> int:
     for name, parameters in CLIENTS.items():
         checks[f"verilator {name}"] = [
             *(*verilator, *lists["client"], "--top", "cm_client_axi", *_given(parameters))
+        ]
+    for name, parameters in EVALUATORS.items():
+        checks[f"verilator evaluator {name}"] = [
+            *(*verilator, *lists["evaluator"], "--top", "cm_evaluator_two_clocks", *_given(parameters))
         ]
     for deep in (0, 1):
         checks[f"verilator zero {deep}"] = [

@@ -25,6 +25,8 @@ from tools import (
     CLIENT_INCLUDES,
     CLIENT_SOURCES,
     ENGINE_SOURCES,
+    EVALUATOR_INCLUDES,
+    EVALUATOR_SOURCES,
     INCLUDES,
     RTL,
     SOURCES,
@@ -32,11 +34,18 @@ from tools import (
     accelerators,
     client_engines,
     configurations,
+    evaluators,
     run,
 )
 
 CLIENT = "cm_client_engine"
-NAMED = {"cm_ntt_engine": configurations, "cm_ntt_accelerator": accelerators, CLIENT: client_engines}
+EVALUATOR = "cm_evaluator_two_clocks"
+NAMED = {
+    "cm_ntt_engine": configurations,
+    "cm_ntt_accelerator": accelerators,
+    EVALUATOR: evaluators,
+    CLIENT: client_engines,
+}
 SYNTHESIS = {
     "xc7": "synth_xilinx -family xc7",
     "xc6s": "synth_xilinx -family xc6s",
@@ -84,7 +93,11 @@ def parameters_for(top: str, name: str, target: str) -> dict[str, int]:
 
 def sources_of(top: str) -> tuple[list[Path], list[str]]:
     """Return the sources and their include folders."""
-    return ([*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES) if top == CLIENT else (SOURCES, INCLUDES)
+    rooms = {
+        CLIENT: ([*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES),
+        EVALUATOR: (EVALUATOR_SOURCES, EVALUATOR_INCLUDES),
+    }
+    return rooms.get(top, (SOURCES, INCLUDES))
 
 
 def synthesise(
