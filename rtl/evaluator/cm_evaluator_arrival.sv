@@ -156,7 +156,10 @@ module cm_evaluator_arrival #(
     assign program_address_o = program_place[LOG2_PROGRAM-1:0];
     assign program_write_o = words_o && takes_program && index_o[0];
     assign program_data_o = {word, low_half};
-    always_ff @(posedge clk_i) if (words_o && takes_program) low_half <= word;
+    always_ff @(posedge clk_i) begin
+        if (words_o && takes_program) low_half <= word;
+        if (rst_i) low_half <= 32'd0;
+    end
 
     // --- rows ----------------------------------------------------------------------------------------------
 

@@ -272,8 +272,13 @@ module cm_evaluator_sequencer #(
             there <= 1'b0;
             gap <= {WAIT_BITS{1'b0}};
             issue_o <= 1'b0;
-            shifts_o <= 1'b0;
-            source_o <= FROM_A;
+            modulus <= {NUMBER{1'b0}};
+            shifts <= 1'b0;
+            shift <= 6'd0;
+            row_o <= {ROW_BITS{1'b0}};
+            there_row <= {ROW_BITS{1'b0}};
+            near_row <= {ROW_BITS{1'b0}};
+            row <= {ROW_BITS{1'b0}};
             word <= 64'd0;
         end
     end

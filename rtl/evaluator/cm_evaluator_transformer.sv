@@ -82,6 +82,9 @@ module cm_evaluator_transformer #(
             pending <= 2'b00;
             busy_o <= 2'b00;
             inverse <= 2'b00;
+            modulus[0] <= {NUMBER{1'b0}};
+            modulus[1] <= {NUMBER{1'b0}};
+            oldest <= 1'b0;
             q <= {WIDTH{1'b0}};
         end
     end

@@ -156,7 +156,8 @@ module cm_evaluator_vector #(
     wire [H_WIDTH-1:0] result_h;
     wire [REDUCTIONS*(H_WIDTH+1)-1:0] reduction_h;
     always_ff @(posedge clk_i) begin
-        if (prime_write_i) primes[load_modulus_i] <= load_h_i;
+        if (wipe_i) primes[wipe_row_i[NUMBER-1:0]] <= {H_WIDTH{1'b0}};
+        else if (prime_write_i) primes[load_modulus_i] <= load_h_i;
         h <= primes[modulus_i];
         minus_h <= -{1'b0, h};
     end
@@ -202,10 +203,12 @@ module cm_evaluator_vector #(
     assign writes_o = {ends[WRITE] && destination == 2'd1, ends[WRITE] && destination == 2'd0};
 
     wire [9:0] b_slot = product_i ? factor_i[9:0] : slot_i;
-    wire [A_BITS-1:0] a_read = reads_o[0] ? {slot_i[LOG2_SLOTS_A-1:0], row_i}
-                                          : {leave_slot_i[LOG2_SLOTS_A-1:0], leave_row_i};
-    wire [B_BITS-1:0] b_read = reads_o[1] ? {b_slot[LOG2_SLOTS_B-1:0], row_i}
-                                          : {leave_slot_i[LOG2_SLOTS_B-1:0], leave_row_i};
+    wire [A_BITS-1:0] a_read = wipe_i ? {A_BITS{1'b0}}
+        : reads_o[0] ? {slot_i[LOG2_SLOTS_A-1:0], row_i}
+        : {leave_slot_i[LOG2_SLOTS_A-1:0], leave_row_i};
+    wire [B_BITS-1:0] b_read = wipe_i ? {B_BITS{1'b0}}
+        : reads_o[1] ? {b_slot[LOG2_SLOTS_B-1:0], row_i}
+        : {leave_slot_i[LOG2_SLOTS_B-1:0], leave_row_i};
     wire [A_BITS-1:0] a_write = wipe_i ? wipe_row_i[A_BITS-1:0]
         : writes_o[0] ? {result_slot[LOG2_SLOTS_A-1:0], write_row}
         : {arrival_slot_i[LOG2_SLOTS_A-1:0], arrival_row_i};
