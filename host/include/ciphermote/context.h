@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "ciphermote/machine.h"
+
 namespace ciphermote
 {
 
@@ -54,8 +56,11 @@ class Context
     // for primes that are none or repeated, special primes whose product is more than digit_primes bits below
     // that of a digit, more than 30 digits, a plain modulus that is not below the data primes' product or is
     // a multiple of one, and for an isa that is not here. A Chain also has to be secure.
-    explicit Context(Chain chain, const std::string &isa = "");
-    explicit Context(Insecure given, const std::string &isa = "");
+    //
+    // device: computes the evaluator's operations that its machine can hold; null: none. Error if it has
+    // another degree.
+    explicit Context(Chain chain, const std::string &isa = "", std::unique_ptr<Device> device = nullptr);
+    explicit Context(Insecure given, const std::string &isa = "", std::unique_ptr<Device> device = nullptr);
     ~Context();
     Context(const Context &) = delete;
     Context &operator=(const Context &) = delete;
@@ -63,7 +68,8 @@ class Context
     const Chain &chain() const;
     std::size_t n() const;
     const char *isa() const;
-    bool operator==(const Context &other) const;
+    bool operator==(const Context &other) const; // whatever their devices
+    DeviceUse device_use() const;                // zeros without a device
 
   private:
     friend struct Inside;

@@ -106,6 +106,8 @@ void multiply_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out);
 // Three components: relinearize before anything but sums. Slot by slot; BFV's where t has no slots: of the
 // polynomials modulo X^n + 1. Error if CKKS's scale of the product is not below the modulus.
 void multiply(const Ciphertext &a, const Ciphertext &b, Ciphertext &out);
+// The same, relinearized.
+void multiply(const Ciphertext &a, const Ciphertext &b, const EvaluationKeys &keys, Ciphertext &out);
 void square(const Ciphertext &a, Ciphertext &out);
 void relinearize(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out);
 // The same content under the key's owner. Error for three components.
@@ -159,6 +161,13 @@ inline Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
 {
     Ciphertext out;
     multiply(a, b, out);
+    return out;
+}
+
+inline Ciphertext multiply(const Ciphertext &a, const Ciphertext &b, const EvaluationKeys &keys)
+{
+    Ciphertext out;
+    multiply(a, b, keys, out);
     return out;
 }
 

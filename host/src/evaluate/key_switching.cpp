@@ -2,6 +2,7 @@
 #include "key_switching.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -78,7 +79,9 @@ using Source = std::function<const std::uint32_t *(std::size_t part, unsigned mo
 std::unique_ptr<SwitchingKey> prepared(const Tables &t, std::uint32_t element, const Source &polynomial)
 {
     const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
+    static std::atomic<std::uint64_t> keys;
     auto key = std::make_unique<SwitchingKey>();
+    key->number = keys++;
     words backward, backward_lanes;
     if (element != 1) {
         set_permutation(t, element, key->vectors, key->in_vector);

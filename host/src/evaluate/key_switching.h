@@ -18,6 +18,7 @@ namespace ciphermote
  * the inverse automorphism, so that digits are those of the ciphertext as it is; the sum is permuted instead.
  */
 struct SwitchingKey {
+    std::uint64_t number; // no other key of the process has it
     words residues;
     words vectors; // of the automorphism, as kernels.permute reads it; empty for relinearization
     words in_vector;

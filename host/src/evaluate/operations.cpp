@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "device/offload.h"
 #include "evaluate/addable.h"
 #include "evaluate/integer_product.h"
 #include "evaluate/key_switching.h"
@@ -175,26 +176,69 @@ void multiply_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out)
     }
 }
 
+namespace
+{
+
+using device::Operation;
+
+// Has the context's device compute the operation, if there is one that can. permuted: the result's components
+// are permuted as the key says.
+bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *key,
+               const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
+{
+    if (!t.offload) {
+        return false;
+    }
+    const device::Offload::Call call{
+        [&](const device::Polynomial &p) { return polynomial(p.ciphertext ? b : a, p.component, p.prime); },
+        [&](const device::Polynomial &p) { return polynomial(out, p.component, p.prime); }};
+    if (!t.offload->run(t, operation, key, {&call, 1})) {
+        return false;
+    }
+    if (key && !key->vectors.empty()) {
+        Scratch scratch(1, t.n());
+        std::uint32_t *const before = scratch.take(1)[0];
+        for (unsigned component = 0; component < out.components(); component++) {
+            for (unsigned m = 0; m < out.primes(); m++) {
+                std::uint32_t *const to = polynomial(out, component, m);
+                std::copy_n(to, t.n(), before);
+                t.kernels->permute(to, before, key->vectors.data(), key->in_vector.data(), t.n());
+            }
+        }
+    }
+    return true;
+}
+
+// Both multiplied; relinearized if there is a key.
+void product_of(const Ciphertext &a, const Ciphertext &b, Ciphertext &product)
+{
+    const Tables &t = tables_of(a);
+    if (offloaded(t, {Operation::Kind::multiply, a.primes()}, nullptr, a, b, product)) {
+        return;
+    }
+    if (t.integers) {
+        multiply_integers(product, a, b);
+        return;
+    }
+    for (unsigned m = 0; m < product.primes(); m++) {
+        std::uint32_t *const to[3] = {polynomial(product, 0, m), polynomial(product, 1, m),
+                                      polynomial(product, 2, m)};
+        const std::uint32_t *const left[2] = {polynomial(a, 0, m), polynomial(a, 1, m)};
+        const std::uint32_t *const right[2] = {polynomial(b, 0, m), polynomial(b, 1, m)};
+        t.kernels->tensor(to, left, right, t.prime(m));
+    }
+}
+
+} // namespace
+
 void multiply(const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
 {
     check_alike(a, b);
     check_pair(a, "multiplied");
     check_pair(b, "multiplied");
-    const Tables &t = tables_of(a);
     const Shape shape{3, a.primes(), product_scale(a, b.scale())};
-    write(out, &out == &a || &out == &b, a.context(), shape, [&](Ciphertext &product) {
-        if (t.integers) {
-            multiply_integers(product, a, b);
-            return;
-        }
-        for (unsigned m = 0; m < product.primes(); m++) {
-            std::uint32_t *const to[3] = {polynomial(product, 0, m), polynomial(product, 1, m),
-                                          polynomial(product, 2, m)};
-            const std::uint32_t *const left[2] = {polynomial(a, 0, m), polynomial(a, 1, m)};
-            const std::uint32_t *const right[2] = {polynomial(b, 0, m), polynomial(b, 1, m)};
-            t.kernels->tensor(to, left, right, t.prime(m));
-        }
-    });
+    write(out, &out == &a || &out == &b, a.context(), shape,
+          [&](Ciphertext &product) { product_of(a, b, product); });
 }
 
 void square(const Ciphertext &a, Ciphertext &out)
@@ -210,6 +254,10 @@ namespace
 void switch_last(const Ciphertext &a, const SwitchingKey &key, const std::uint32_t *addend, Ciphertext &out)
 {
     write(out, &out == &a, a.context(), {2, a.primes(), a.scale()}, [&](Ciphertext &result) {
+        const Operation operation{Operation::Kind::switch_last, a.primes(), a.components()};
+        if (offloaded(tables_of(a), operation, &key, a, a, result)) {
+            return;
+        }
         const Switching switching{
             &key, {polynomial(a, 0, 0), addend}, {polynomial(result, 0, 0), polynomial(result, 1, 0)}};
         switch_keys(tables_of(a), polynomial(a, a.components() - 1, 0), a.primes(), {&switching, 1});
@@ -217,6 +265,25 @@ void switch_last(const Ciphertext &a, const SwitchingKey &key, const std::uint32
 }
 
 } // namespace
+
+void multiply(const Ciphertext &a, const Ciphertext &b, const EvaluationKeys &keys, Ciphertext &out)
+{
+    check_alike(a, b);
+    check_pair(a, "multiplied");
+    check_pair(b, "multiplied");
+    check_context(a, keys);
+    const Tables &t = tables_of(a);
+    const SwitchingKey &key = relinearization_key(keys);
+    const Shape shape{2, a.primes(), product_scale(a, b.scale())};
+    const Operation operation{Operation::Kind::multiply_relinearize, a.primes()};
+    if (t.offload && t.offload->holds(t, operation)) {
+        write(out, &out == &a || &out == &b, a.context(), shape,
+              [&](Ciphertext &product) { offloaded(t, operation, &key, a, b, product); });
+        return;
+    }
+    multiply(a, b, out);
+    relinearize(out, keys, out);
+}
 
 void relinearize(const Ciphertext &a, const EvaluationKeys &keys, Ciphertext &out)
 {
@@ -245,6 +312,9 @@ void divide(const Ciphertext &a, unsigned count, double scale, Ciphertext &out)
     const unsigned left = a.primes() - count;
     const Divisor &last = t.divisors[count - 1][left - 1];
     write(out, &out == &a, a.context(), {a.components(), left, scale}, [&](Ciphertext &result) {
+        if (offloaded(t, {Operation::Kind::divide, a.primes(), a.components(), count}, nullptr, a, a, result)) {
+            return;
+        }
         Scratch scratch(count + 1, t.n());
         const Polynomials digits = scratch.take(count);
         std::uint32_t *const lifted = scratch.take(1)[0];

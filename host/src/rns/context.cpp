@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "device/offload.h"
 #include "rns/inside.h"
 
 namespace ciphermote
@@ -143,7 +144,7 @@ Divisor divisor_of(const std::vector<Modulus> &moduli, unsigned first, unsigned 
     return divisor;
 }
 
-std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa)
+std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, std::unique_ptr<Device> device)
 {
     check_chain(chain);
     auto t = std::make_unique<Tables>();
@@ -187,10 +188,16 @@ std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa)
         }
     }
     set_bounds(*t);
+    if (device) {
+        t->offload = std::make_unique<device::Offload>(*t, std::move(device));
+    }
     return t;
 }
 
 } // namespace
+
+Tables::Tables() = default;
+Tables::~Tables() = default;
 
 double Tables::log2_modulus(unsigned primes) const
 {
@@ -201,12 +208,14 @@ double Tables::log2_modulus(unsigned primes) const
     return sum;
 }
 
-Context::Context(Chain chain, const std::string &isa) : tables_(make_tables(std::move(chain), isa))
+Context::Context(Chain chain, const std::string &isa, std::unique_ptr<Device> device)
+    : tables_(make_tables(std::move(chain), isa, std::move(device)))
 {
     check_secure(*tables_);
 }
 
-Context::Context(Insecure given, const std::string &isa) : tables_(make_tables(std::move(given.chain), isa))
+Context::Context(Insecure given, const std::string &isa, std::unique_ptr<Device> device)
+    : tables_(make_tables(std::move(given.chain), isa, std::move(device)))
 {
 }
 
@@ -230,6 +239,11 @@ const char *Context::isa() const
 bool Context::operator==(const Context &other) const
 {
     return tables_->kernels == other.tables_->kernels && chain() == other.chain();
+}
+
+DeviceUse Context::device_use() const
+{
+    return tables_->offload ? tables_->offload->use() : DeviceUse{};
 }
 
 } // namespace ciphermote

@@ -34,6 +34,20 @@ class Extension
     {
         return places_[i];
     }
+    // What extend computes with: v is round((sum of y_i reciprocals[i]) / 2^shift), and the residue modulo a
+    // target is the sum of y_i weight(i) and v weight(count).
+    const std::vector<std::uint32_t> &reciprocals() const
+    {
+        return reciprocals_;
+    }
+    unsigned shift() const
+    {
+        return 32 + bits_;
+    }
+    std::uint32_t montgomery_weight(unsigned target, unsigned i) const // times 2^32
+    {
+        return weights_[std::size_t{target} * (count_ + 1) + i];
+    }
     // places: count + 1 polynomials, the last to be written: v. out: [targets].
     void extend(const arch::kernels &kernels, std::uint32_t *const *out, std::uint32_t *const *places) const;
 

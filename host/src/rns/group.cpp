@@ -38,11 +38,9 @@ void Group::lift_to_values(const arch::kernels &kernels, std::uint32_t *out,
     kernels.lift_to_values(out, digits, count, weights_[target].data(), (*moduli_)[target].prime());
 }
 
-std::uint32_t Group::product(unsigned target) const
+std::uint32_t Group::product(unsigned target, unsigned count) const
 {
-    const std::int32_t centred = weights_[target][count_ - 1].value;
-    return centred < 0 ? static_cast<std::uint32_t>(centred) + (*moduli_)[target].q()
-                       : static_cast<std::uint32_t>(centred);
+    return count == 0 ? 1 : (*moduli_)[target].residue_of(weights_[target][count - 1]);
 }
 
 } // namespace ciphermote

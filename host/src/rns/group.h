@@ -35,7 +35,11 @@ class Group
                           const std::uint32_t *const *values, unsigned count) const;
     void lift_to_values(const arch::kernels &kernels, std::uint32_t *out, const std::uint32_t *const *digits,
                         unsigned count, unsigned target) const;
-    std::uint32_t product(unsigned target) const; // of the primes, modulo a modulus
+    std::uint32_t product(unsigned target) const // of the primes, modulo a modulus
+    {
+        return product(target, count_);
+    }
+    std::uint32_t product(unsigned target, unsigned count) const; // of the first ones
 
   private:
     const std::vector<Modulus> *moduli_;

@@ -51,6 +51,14 @@ class Modulus
     }
     std::uint32_t inverse(std::uint32_t a) const;
     arch::factor factor(std::uint32_t residue) const;
+    std::uint32_t residue_of(arch::factor factor) const // canonical
+    {
+        return static_cast<std::uint32_t>(factor.value) + (factor.value < 0 ? prime_.q : 0);
+    }
+    std::uint32_t root(std::size_t i) const // psi^bitrev(i)
+    {
+        return residue_of({roots_[i], 0});
+    }
 
   private:
     void set_roots(std::uint32_t psi, unsigned lanes);

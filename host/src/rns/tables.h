@@ -16,6 +16,11 @@
 namespace ciphermote
 {
 
+namespace device
+{
+class Offload;
+} // namespace device
+
 // Primes that rescaling divides by.
 struct Divisor {
     Group primes;
@@ -33,6 +38,10 @@ struct Tables {
     std::vector<std::uint32_t> p_inverse; // 1/P modulo each data prime
     // What rescaling by so many primes divides by, for each number of primes that can be left; [count - 1].
     std::vector<Divisor> divisors[most_group_primes];
+    std::unique_ptr<device::Offload> offload; // null without a device
+
+    Tables();
+    ~Tables();
 
     std::size_t n() const
     {

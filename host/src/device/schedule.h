@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a program computes to its instructions: their order, and the slots of their polynomials.
+#ifndef CM_HOST_DEVICE_SCHEDULE_H
+#define CM_HOST_DEVICE_SCHEDULE_H
+
+#include <optional>
+
+#include "device/graph.h"
+#include "device/program.h"
+
+namespace ciphermote::device
+{
+
+/*
+ * Where the operands and results of a job are. A job alone has all slots but the key's. Consecutive jobs
+ * alternate between even and odd: the slots in which the operands of one arrive and from which the results of
+ * the other leave are no others' then.
+ */
+enum class Turn : std::uint8_t { alone, even, odd };
+
+struct Schedule {
+    Program program;
+    std::vector<unsigned> sent; // results by number, in the order in which they leave
+    double cycles = 0;          // as predicted, of a job alone (device/timing.h)
+};
+
+// Polynomial i of the key is in slot first_key + i of memory B. None if there are too few slots, or terms in a
+// sum, for the machine.
+std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, unsigned first_key, Turn turn);
+
+} // namespace ciphermote::device
+
+#endif
