@@ -120,7 +120,7 @@ const Interpreter::Modulus &Interpreter::modulus(unsigned index) const
 
 void Interpreter::run(std::span<const Job> jobs)
 {
-    jobs_.clear();
+    begin();
     for (const Job &job : jobs) {
         if (job.program >= program_.size()) {
             fault("a program beyond its memory");
@@ -146,9 +146,17 @@ void Interpreter::run(std::span<const Job> jobs)
     if (!jobs_.empty()) {
         collect(jobs_.size() - 1);
     }
+}
+
+// Whatever an earlier run left, even one that was refused.
+void Interpreter::begin()
+{
+    jobs_.clear();
+    sets_ = {};
     for (std::vector<Slot> &slots : memories_) {
         for (Slot &s : slots) {
             s.holds = s.holds == Holds::resident ? s.holds : Holds::nothing;
+            s.departing = false;
         }
     }
 }

@@ -72,6 +72,7 @@ class Interpreter final : public Device
     }
     Slot &slot(Memory memory, unsigned index);
     const Slot &read(Memory memory, unsigned index, std::size_t number);
+    void begin();
     void deliver(std::size_t number);
     void execute(std::size_t number);
     void collect(std::size_t number);

@@ -30,38 +30,28 @@ words twiddles_of(const Modulus &modulus, const Machine &machine)
 } // namespace
 
 Offload::Offload(const Tables &t, std::unique_ptr<Device> device)
-    : device_(std::move(device)), machine_(device_->machine())
+    : device_(std::move(device)), machine_(device_->machine()),
+      slots_b_(std::min(machine_.slots_b, most_slots)),
+      key_polynomials_(static_cast<unsigned>(t.digits.size()) * 2 * t.all())
 {
     if (machine_.log2_n != t.chain.log2_n) {
         throw Error("The device computes at n = " + std::to_string(std::size_t{1} << machine_.log2_n) +
                     ", and the chain is for n = " + std::to_string(t.n()) + ": take a device of that degree.");
     }
+    // Keys stay in the last slots of memory B, in half of them if that holds one.
+    if (key_polynomials_ > 0 && key_polynomials_ <= slots_b_) {
+        keys_.resize(std::max(1u, slots_b_ / 2 / key_polynomials_));
+    }
     const std::vector<const Modulus *> moduli = moduli_of(t);
-    for (unsigned m = 0; m < std::min<std::size_t>(moduli.size(), std::min(machine_.moduli, most_moduli)); m++) {
+    const std::size_t count = std::min<std::size_t>(moduli.size(), std::min(machine_.moduli, most_moduli));
+    for (unsigned m = 0; m < count; m++) {
         device_->load_modulus(m, moduli[m]->q(), twiddles_of(*moduli[m], machine_));
     }
 }
 
-unsigned Offload::key_polynomials(const Tables &t) const
+unsigned Offload::first_slot(unsigned key_place) const
 {
-    return static_cast<unsigned>(t.digits.size()) * 2 * t.all();
-}
-
-// A key has the last slots of memory B.
-std::optional<Schedule> Offload::scheduled(const Tables &t, const Operation &operation, const Circuit &circuit,
-                                           Turn turn) const
-{
-    const unsigned slots = std::min(machine_.slots_b, most_slots);
-    const unsigned key = operation.uses_key() ? key_polynomials(t) : 0;
-    if (key > slots || !circuit.graph.fits(machine_) || circuit.operands.size() > most_arrivals) {
-        return {};
-    }
-    std::optional<Schedule> found = schedule(circuit.graph, machine_, slots - key, turn);
-    if (found && (found->program.weights.size() > machine_.weights ||
-                  encode(found->program, 0).size() > machine_.program)) {
-        return {};
-    }
-    return found;
+    return keys_.empty() ? slots_b_ : slots_b_ - (key_place + 1) * key_polynomials_;
 }
 
 Offload::Prepared &Offload::prepared(const Tables &t, const Operation &operation)
@@ -70,57 +60,97 @@ Offload::Prepared &Offload::prepared(const Tables &t, const Operation &operation
     if (known != prepared_.end()) {
         return known->second;
     }
-    Prepared made{circuit(t, operation, machine_.montgomery_bits), {}};
-    for (const Turn turn : {Turn::alone, Turn::even, Turn::odd}) {
-        if (std::optional<Schedule> found = scheduled(t, operation, made.circuit, turn)) {
-            made.turns.emplace(turn, Loaded{std::move(*found), {}});
-        }
-    }
+    Prepared made{circuit(t, operation, machine_.montgomery_bits), false, {}};
+    made.fits = (!operation.uses_key() || !keys_.empty()) && made.circuit.graph.fits(machine_) &&
+                made.circuit.operands.size() <= most_arrivals && program(made, Turn::alone, 0);
     return prepared_.emplace(operation, std::move(made)).first->second;
 }
 
+Offload::Loaded *Offload::program(Prepared &prepared, Turn turn, unsigned key_place)
+{
+    const auto [at, is_new] = prepared.programs.try_emplace({turn, key_place});
+    if (is_new) {
+        const unsigned work = slots_b_ - static_cast<unsigned>(keys_.size()) * key_polynomials_;
+        std::optional<Schedule> found =
+            schedule(prepared.circuit.graph, machine_, {work, first_slot(key_place)}, turn);
+        if (found) {
+            const std::size_t words = encode(found->program, 0).size();
+            if (words <= machine_.program && found->program.weights.size() <= machine_.weights) {
+                at->second = std::make_unique<Loaded>(Loaded{std::move(*found), words, {}});
+            }
+        }
+    }
+    return at->second.get();
+}
+
 // Programs and weights lie behind one another; where one does not fit any more, the memory begins anew.
-unsigned Offload::address(Loaded &loaded)
+bool Offload::load(Loaded *first, Loaded *second)
+{
+    std::size_t words = 0, weights = 0, words_missing = 0, weights_missing = 0;
+    for (Loaded *const loaded : {first, second == first ? nullptr : second}) {
+        if (loaded) {
+            words += loaded->words;
+            weights += loaded->schedule.program.weights.size();
+            words_missing += loaded->address ? 0 : loaded->words;
+            weights_missing += loaded->address ? 0 : loaded->schedule.program.weights.size();
+        }
+    }
+    if (!first || !second || words > machine_.program || weights > machine_.weights) {
+        return false;
+    }
+    if (program_words_ + words_missing > machine_.program || weights_ + weights_missing > machine_.weights) {
+        forget_programs();
+    }
+    load(*first);
+    load(*second);
+    return true;
+}
+
+void Offload::load(Loaded &loaded)
 {
     if (loaded.address) {
-        return *loaded.address;
+        return;
     }
     const Program &program = loaded.schedule.program;
-    if (weights_ + program.weights.size() > machine_.weights) {
-        forget_programs();
-    }
-    std::vector<std::uint64_t> words = encode(program, weights_);
-    if (program_words_ + words.size() > machine_.program) {
-        forget_programs();
-        words = encode(program, weights_);
-    }
     device_->load_weights(weights_, program.weights);
-    device_->load_program(program_words_, words);
+    device_->load_program(program_words_, encode(program, weights_));
     loaded.address = program_words_;
     weights_ += static_cast<unsigned>(program.weights.size());
-    program_words_ += static_cast<unsigned>(words.size());
-    return *loaded.address;
+    program_words_ += static_cast<unsigned>(loaded.words);
 }
 
 void Offload::forget_programs()
 {
     for (auto &[operation, prepared] : prepared_) {
-        for (auto &[turn, loaded] : prepared.turns) {
-            loaded.address.reset();
+        for (auto &[turn, loaded] : prepared.programs) {
+            if (loaded) {
+                loaded->address.reset();
+            }
         }
     }
     weights_ = program_words_ = 0;
 }
 
-// From the layout and the form of key switching's kernels (evaluate/key_switching.h).
-void Offload::load_key(const Tables &t, const SwitchingKey &key)
+// Where the key is; if it is on the device nowhere, in the place of the one that was not used for longest.
+unsigned Offload::place_of(const Tables &t, const SwitchingKey &key)
 {
-    if (key_ == key.number) {
-        return;
+    auto place = std::find_if(keys_.begin(), keys_.end(),
+                              [&](const KeyPlace &one) { return one.number == key.number; });
+    if (place == keys_.end()) {
+        place = std::min_element(keys_.begin(), keys_.end(),
+                                 [](const KeyPlace &a, const KeyPlace &b) { return a.used < b.used; });
+        place->number.reset();
+        load_key(t, key, first_slot(static_cast<unsigned>(place - keys_.begin())));
+        place->number = key.number;
     }
-    key_.reset();
+    place->used = ++key_uses_;
+    return static_cast<unsigned>(place - keys_.begin());
+}
+
+// From the layout and the form of key switching's kernels (evaluate/key_switching.h).
+void Offload::load_key(const Tables &t, const SwitchingKey &key, unsigned first)
+{
     const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
-    const unsigned first = std::min(machine_.slots_b, most_slots) - key_polynomials(t);
     words residues(n);
     for (unsigned m = 0; m < t.all(); m++) {
         const Modulus &modulus = t.moduli[m];
@@ -137,13 +167,12 @@ void Offload::load_key(const Tables &t, const SwitchingKey &key)
             device_->load_polynomial(Memory::b, first + key_index(t, digit, component, m), residues);
         }
     }
-    key_ = key.number;
 }
 
 bool Offload::holds(const Tables &t, const Operation &operation)
 {
     const std::lock_guard lock(mutex_);
-    return prepared(t, operation).turns.contains(Turn::alone);
+    return prepared(t, operation).fits;
 }
 
 DeviceUse Offload::use() const
@@ -157,20 +186,23 @@ bool Offload::run(const Tables &t, const Operation &operation, const SwitchingKe
 {
     const std::lock_guard lock(mutex_);
     Prepared &made = prepared(t, operation);
-    if (!made.turns.contains(Turn::alone)) {
+    if (!made.fits) {
         use_.on_host += calls.size();
         return false;
     }
-    if (key) {
-        load_key(t, *key);
+    const unsigned place = key ? place_of(t, *key) : 0;
+    const bool overlap =
+        calls.size() > 1 && load(program(made, Turn::even, place), program(made, Turn::odd, place));
+    if (!overlap) {
+        Loaded *const alone = program(made, Turn::alone, place);
+        load(alone, alone);
     }
-    const bool overlap = calls.size() > 1 && made.turns.contains(Turn::even) && made.turns.contains(Turn::odd);
     std::vector<Device::Job> jobs;
     for (std::size_t i = 0; i < calls.size(); i++) {
         const Turn turn = !overlap ? Turn::alone : i % 2 ? Turn::odd : Turn::even;
-        Loaded &loaded = made.turns.at(turn);
+        const Loaded &loaded = *program(made, turn, place);
         Device::Job &job = jobs.emplace_back();
-        job.program = address(loaded);
+        job.program = *loaded.address;
         for (const Polynomial &polynomial : made.circuit.operands) {
             job.operands.push_back(calls[i].operand(polynomial));
         }

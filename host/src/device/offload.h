@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "ciphermote/machine.h"
 #include "device/circuits.h"
@@ -43,27 +45,39 @@ class Offload
   private:
     struct Loaded {
         Schedule schedule;
+        std::size_t words;
         std::optional<unsigned> address; // of the program; none: it is not on the device now
     };
     struct Prepared {
         Circuit circuit;
-        std::map<Turn, Loaded> turns; // those that the machine can hold
+        bool fits;
+        // By turn, and by where the key is; null: the machine cannot hold it.
+        std::map<std::pair<Turn, unsigned>, std::unique_ptr<Loaded>> programs;
+    };
+    // Slots for a key, and the one that is there.
+    struct KeyPlace {
+        std::optional<std::uint64_t> number;
+        std::uint64_t used = 0; // when, as the count of uses goes
     };
 
     Prepared &prepared(const Tables &t, const Operation &operation);
-    std::optional<Schedule> scheduled(const Tables &t, const Operation &operation, const Circuit &circuit,
-                                      Turn turn) const;
-    unsigned address(Loaded &loaded);
+    Loaded *program(Prepared &prepared, Turn turn, unsigned key_place);
+    // Whether both, which may be one, are on the device at once; then they are.
+    bool load(Loaded *first, Loaded *second);
+    void load(Loaded &loaded);
     void forget_programs();
-    void load_key(const Tables &t, const SwitchingKey &key);
-    unsigned key_polynomials(const Tables &t) const;
+    unsigned place_of(const Tables &t, const SwitchingKey &key);
+    void load_key(const Tables &t, const SwitchingKey &key, unsigned first);
+    unsigned first_slot(unsigned key_place) const;
 
     std::unique_ptr<Device> device_;
     Machine machine_;
     mutable std::mutex mutex_;
     std::map<Operation, Prepared> prepared_;
     unsigned program_words_ = 0, weights_ = 0; // that are loaded
-    std::optional<std::uint64_t> key_;         // the one that is loaded, by number
+    unsigned slots_b_, key_polynomials_;
+    std::vector<KeyPlace> keys_;
+    std::uint64_t key_uses_ = 0;
     DeviceUse use_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "device/timing.h"
 
@@ -21,14 +22,14 @@ struct Plan {
     const Graph &graph;
     const Machine &machine;
     Timing timing;
-    unsigned first_key;
+    Layout layout;
     Turn turn;
-    std::vector<std::vector<Value>> readers;
+    std::vector<std::vector<Value>> reads, readers; // each once
     std::vector<double> rank; // the least time from the beginning of an instruction to the end of the job
 
-    Plan(const Graph &given, const Machine &on, unsigned key, Turn when)
-        : graph(given), machine(on), timing(on), first_key(key), turn(when), readers(given.nodes().size()),
-          rank(given.nodes().size())
+    Plan(const Graph &given, const Machine &on, const Layout &slots, Turn when)
+        : graph(given), machine(on), timing(on), layout(slots), turn(when), reads(given.nodes().size()),
+          readers(given.nodes().size()), rank(given.nodes().size())
     {
         const auto &nodes = graph.nodes();
         for (Value v = 0; v < nodes.size(); v++) {
@@ -36,6 +37,7 @@ struct Plan {
                 for (const auto &read : {operand.value, operand.multiplier}) {
                     if (read && (readers[*read].empty() || readers[*read].back() != v)) {
                         readers[*read].push_back(v);
+                        reads[v].push_back(*read);
                     }
                 }
             }
@@ -77,17 +79,26 @@ class Slots
     std::vector<unsigned> free_;
 };
 
+// What an attempt prefers.
+struct Preference {
+    std::vector<double> rank;
+    double reserve; // cycles by which a transform is ready before the transformer needs it
+};
+
 // One attempt: always the instruction next that keeps the transformer busy, or else the one with the longest
 // way to the end.
 class Attempt
 {
   public:
-    Attempt(const Plan &plan, std::vector<double> rank)
-        : plan_(plan), nodes_(plan.graph.nodes()), rank_(std::move(rank)), clock_(plan.timing),
-          places_(nodes_.size()), reads_left_(nodes_.size()), issued_(nodes_.size())
+    Attempt(const Plan &plan, Preference preference)
+        : plan_(plan), nodes_(plan.graph.nodes()), preference_(std::move(preference)), clock_(plan.timing),
+          places_(nodes_.size()), reads_left_(nodes_.size()), waits_for_(nodes_.size()),
+          arrivals_(nodes_.size()), is_placed_(nodes_.size())
     {
         for (Value v = 0; v < nodes_.size(); v++) {
             reads_left_[v] = plan_.readers[v].size();
+            waits_for_[v] = plan_.reads[v].size();
+            to_issue_ += nodes_[v].kind == Kind::sum || nodes_[v].kind == Kind::transform;
         }
     }
 
@@ -96,14 +107,14 @@ class Attempt
         if (!lay_out()) {
             return {};
         }
-        for (std::size_t left = to_issue(); left > 0; left--) {
+        for (; to_issue_ > 0; to_issue_--) {
             const std::optional<Value> next = choose();
             if (!next || !issue(*next)) {
                 return {};
             }
         }
         result_.program.instructions.back().end = true;
-        result_.cycles = clock_.departed();
+        result_.cycles = plan_.turn == Turn::alone ? clock_.departed() : clock_.now();
         return std::move(result_);
     }
 
@@ -122,7 +133,8 @@ class Attempt
     bool lay_out()
     {
         const unsigned turns = plan_.turn == Turn::alone ? 1 : 2, turn = plan_.turn == Turn::odd ? 1 : 0;
-        std::array<unsigned, 2> operands{}, next{}, limit{plan_.machine.slots_a, plan_.first_key};
+        std::array<unsigned, 2> operands{}, next{}, limit{std::min(plan_.machine.slots_a, most_slots),
+                                                           plan_.layout.work_slots};
         for (const Graph::Node &node : nodes_) {
             operands[index(node.memory.value_or(Memory::a))] += node.kind == Kind::operand;
         }
@@ -138,10 +150,10 @@ class Attempt
                 places_[v] = {memory, next[index(memory)]++};
                 result_.program.receives.push_back({memory, places_[v].slot});
                 arrivals_[v] = static_cast<unsigned>(result_.program.receives.size());
-                issued_[v] = true;
+                is_there(v);
             } else if (nodes_[v].kind == Kind::key) {
-                places_[v] = {Memory::b, plan_.first_key + nodes_[v].key};
-                issued_[v] = places_[v].slot < plan_.machine.slots_b;
+                places_[v] = {Memory::b, plan_.layout.first_key + nodes_[v].key};
+                is_there(v);
             }
         }
         unsigned result = turns * operands[0] + turn * results;
@@ -153,39 +165,27 @@ class Attempt
                 free_[memory].give(slot);
             }
         }
-        clock_.receive(0, static_cast<unsigned>(result_.program.receives.size()));
+        // Those of a job that follows another have arrived meanwhile.
+        const auto all = static_cast<unsigned>(result_.program.receives.size());
+        clock_.receive(plan_.turn == Turn::alone ? 0 : -all * plan_.timing.packet, all);
         clock_.next_job(0);
         return true;
     }
 
-    std::size_t to_issue() const
+    void is_there(Value v)
     {
-        return static_cast<std::size_t>(std::count(issued_.begin(), issued_.end(), false));
-    }
-
-    bool reads(Value v, Value read) const
-    {
-        return std::find(plan_.readers[read].begin(), plan_.readers[read].end(), v) !=
-               plan_.readers[read].end();
-    }
-
-    // Whether all that v reads is there, but perhaps one value.
-    bool is_ready(Value v, std::optional<Value> but = {}) const
-    {
-        return std::all_of(nodes_[v].operands.begin(), nodes_[v].operands.end(),
-                           [&](const Sum::Operand &operand) {
-                               const auto there = [&](std::optional<Value> read) {
-                                   return !read || issued_[*read] || read == but;
-                               };
-                               return there(operand.value) && there(operand.multiplier);
-                           });
+        for (const Value reader : plan_.readers[v]) {
+            if (--waits_for_[reader] == 0) {
+                ready_.push_back(reader);
+            }
+        }
     }
 
     std::optional<unsigned> set_read_by(Value v) const
     {
-        for (const Sum::Operand &operand : nodes_[v].operands) {
-            if (operand.value && nodes_[*operand.value].kind == Kind::transform) {
-                return places_[*operand.value].slot;
+        for (const Value read : plan_.reads[v]) {
+            if (nodes_[read].kind == Kind::transform) {
+                return places_[read].slot;
             }
         }
         return {};
@@ -194,20 +194,15 @@ class Attempt
     // A transform needs a set, and its reader everything else that it reads: else it would keep the set.
     bool can_begin(Value v) const
     {
-        if (issued_[v] || !is_ready(v)) {
-            return false;
-        }
-        if (nodes_[v].kind != Kind::transform) {
-            return true;
-        }
-        return (set_is_free_[0] || set_is_free_[1]) && is_ready(plan_.readers[v][0], v);
+        return nodes_[v].kind != Kind::transform ||
+               ((set_is_free_[0] || set_is_free_[1]) && waits_for_[plan_.readers[v][0]] == 1);
     }
 
     std::optional<Value> choose() const
     {
         struct Best {
             std::optional<Value> value{};
-            double rank = -1;
+            double rank = -std::numeric_limits<double>::infinity();
             void offer(Value v, double of)
             {
                 if (of > rank) {
@@ -217,25 +212,25 @@ class Attempt
             }
         };
         Best fill, drain, work, later;
-        for (Value v = 0; v < nodes_.size(); v++) {
+        for (const Value v : ready_) {
             if (!can_begin(v)) {
                 continue;
             }
             const double start = start_of(v);
             if (start > clock_.now()) {
-                later.offer(v, std::numeric_limits<double>::max() / 2 - start);
+                later.offer(v, -start);
             } else if (nodes_[v].kind == Kind::transform) {
-                fill.offer(v, rank_[v]);
+                fill.offer(v, preference_.rank[v]);
             } else if (set_read_by(v)) {
-                drain.offer(v, rank_[v]);
+                drain.offer(v, preference_.rank[v]);
             } else {
-                work.offer(v, rank_[v]);
+                work.offer(v, preference_.rank[v]);
             }
         }
         const Best &turn = fill.value ? fill : drain;
         if (work.value && (!turn.value || work.rank > turn.rank)) {
             const double takes = time_of(*work.value) + (turn.value ? time_of(*turn.value) : 0);
-            if (!turn.value || clock_.now() + takes + slack_ <= clock_.transformer_free()) {
+            if (!turn.value || clock_.now() + takes + preference_.reserve <= clock_.transformer_free()) {
                 return work.value;
             }
         }
@@ -250,12 +245,8 @@ class Attempt
     unsigned arrivals_of(Value v) const
     {
         unsigned arrivals = 0;
-        for (const Sum::Operand &operand : nodes_[v].operands) {
-            for (const auto &read : {operand.value, operand.multiplier}) {
-                if (read && nodes_[*read].kind == Kind::operand) {
-                    arrivals = std::max(arrivals, arrivals_.at(*read));
-                }
-            }
+        for (const Value read : plan_.reads[v]) {
+            arrivals = std::max(arrivals, arrivals_[read]);
         }
         return arrivals > awaited_ ? arrivals : 0;
     }
@@ -273,7 +264,7 @@ class Attempt
     // A slot where v may be; it is kept for a value that is about to be read from the transformer.
     bool place(Value v)
     {
-        if (nodes_[v].send || is_placed_.contains(v)) {
+        if (nodes_[v].send || is_placed_[v]) {
             return true;
         }
         const Memory memory = nodes_[v].memory.value_or(
@@ -288,8 +279,8 @@ class Attempt
 
     void free_operands(Value v)
     {
-        for (Value read = 0; read < nodes_.size(); read++) {
-            if (!reads(v, read) || --reads_left_[read] > 0) {
+        for (const Value read : plan_.reads[v]) {
+            if (--reads_left_[read] > 0) {
                 continue;
             }
             if (nodes_[read].kind == Kind::transform) {
@@ -364,7 +355,8 @@ class Attempt
             result_.sent.push_back(
                 static_cast<unsigned>(std::find(results.begin(), results.end(), v) - results.begin()));
         }
-        issued_[v] = true;
+        ready_.erase(std::find(ready_.begin(), ready_.end(), v));
+        is_there(v);
         clock_.issue(instruction);
         result_.program.instructions.push_back(std::move(instruction));
         return true;
@@ -372,27 +364,56 @@ class Attempt
 
     const Plan &plan_;
     const std::vector<Graph::Node> &nodes_;
-    std::vector<double> rank_;
+    Preference preference_;
     Clock clock_;
     std::vector<Located> places_;
-    std::vector<std::size_t> reads_left_;
-    std::vector<bool> issued_;
-    std::map<Value, unsigned> arrivals_; // of an operand: how many have arrived with it
-    std::map<Value, bool> is_placed_;
+    std::vector<std::size_t> reads_left_, waits_for_;
+    std::vector<unsigned> arrivals_; // of an operand: how many have arrived with it
+    std::vector<bool> is_placed_;
+    std::vector<Value> ready_;
+    std::size_t to_issue_ = 0;
     std::map<std::uint32_t, unsigned> weights_;
     std::array<Slots, 2> free_;
     std::array<bool, 2> set_is_free_{true, true};
     unsigned next_set_ = 0, awaited_ = 0;
-    double slack_ = 0;
     Schedule result_;
 };
 
+// Preferences of attempt number `attempt`: the first follow the ranks and the order of the graph, and the
+// others vary those ranks at random.
+Preference preference(const Plan &plan, unsigned attempt, std::minstd_rand &random)
+{
+    Preference found{plan.rank, 0};
+    if (attempt == 1) {
+        for (std::size_t v = 0; v < found.rank.size(); v++) {
+            found.rank[v] = static_cast<double>(found.rank.size() - v);
+        }
+    } else if (attempt > 1) {
+        const auto within = [&](double bound) { return bound * static_cast<double>(random()) / 0x1p31; };
+        const double spread = within(0.3);
+        for (double &rank : found.rank) {
+            rank *= 1 - within(spread);
+        }
+        found.reserve = within(plan.timing.transform);
+    }
+    return found;
+}
+
 } // namespace
 
-std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, unsigned first_key, Turn turn)
+std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, const Layout &layout, Turn turn)
 {
-    const Plan plan(graph, machine, first_key, turn);
-    return Attempt(plan, plan.rank).run();
+    constexpr unsigned attempts = 64;
+    const Plan plan(graph, machine, layout, turn);
+    std::minstd_rand random;
+    std::optional<Schedule> best;
+    for (unsigned attempt = 0; attempt < attempts; attempt++) {
+        std::optional<Schedule> found = Attempt(plan, preference(plan, attempt, random)).run();
+        if (found && (!best || found->cycles < best->cycles)) {
+            best = std::move(found);
+        }
+    }
+    return best;
 }
 
 } // namespace ciphermote::device

@@ -21,12 +21,16 @@ enum class Turn : std::uint8_t { alone, even, odd };
 struct Schedule {
     Program program;
     std::vector<unsigned> sent; // results by number, in the order in which they leave
-    double cycles = 0;          // as predicted, of a job alone (device/timing.h)
+    double cycles = 0; // as predicted (device/timing.h): of a job alone, or of instructions in a row
 };
 
-// Polynomial i of the key is in slot first_key + i of memory B. None if there are too few slots, or terms in a
-// sum, for the machine.
-std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, unsigned first_key, Turn turn);
+// Slots of memory B: those from work_slots on are for keys, of which this one begins at first_key.
+struct Layout {
+    unsigned work_slots, first_key;
+};
+
+// None if the machine has too few slots, or takes fewer terms in a sum.
+std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, const Layout &layout, Turn turn);
 
 } // namespace ciphermote::device
 

@@ -4,6 +4,7 @@
 #define CM_HOST_DEVICE_TIMING_H
 
 #include <array>
+#include <limits>
 #include <span>
 
 #include "ciphermote/machine.h"
@@ -72,7 +73,8 @@ class Clock
   private:
     Timing timing_;
     double now_ = 0, transformer_free_ = 0, departed_ = 0, vector_busy_ = 0, transformer_busy_ = 0;
-    double arriving_from_ = 0, arriving_until_ = 0, next_from_ = 0;
+    double arriving_from_ = 0, next_from_ = 0;
+    double arriving_until_ = -std::numeric_limits<double>::infinity();
     std::array<double, 2> set_ready_{};
 };
 
