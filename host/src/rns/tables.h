@@ -16,10 +16,10 @@
 namespace ciphermote
 {
 
-namespace device
+namespace coprocessor
 {
 class Offload;
-} // namespace device
+} // namespace coprocessor
 
 // Primes that rescaling divides by.
 struct Divisor {
@@ -38,7 +38,7 @@ struct Tables {
     std::vector<std::uint32_t> p_inverse; // 1/P modulo each data prime
     // What rescaling by so many primes divides by, for each number of primes that can be left; [count - 1].
     std::vector<Divisor> divisors[most_group_primes];
-    std::unique_ptr<device::Offload> offload; // null without a device
+    std::unique_ptr<coprocessor::Offload> offload; // null without a coprocessor
 
     Tables();
     ~Tables();

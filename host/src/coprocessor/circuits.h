@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator's operations as graphs of the device: the same residues as evaluate/ gives.
-#ifndef CM_HOST_DEVICE_CIRCUITS_H
-#define CM_HOST_DEVICE_CIRCUITS_H
+// The evaluator's operations as graphs of the coprocessor: the same residues as evaluate/ gives.
+#ifndef CM_HOST_COPROCESSOR_CIRCUITS_H
+#define CM_HOST_COPROCESSOR_CIRCUITS_H
 
 #include <vector>
 
-#include "device/graph.h"
+#include "coprocessor/graph.h"
 #include "rns/tables.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 // A polynomial of an operation's operands or of its result.
@@ -49,6 +49,6 @@ unsigned key_index(const Tables &t, unsigned digit, unsigned component, unsigned
 
 Circuit circuit(const Tables &t, const Operation &operation, unsigned montgomery_bits);
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The evaluator on a device: the residues are those of portable C++, whatever the operation, level and degree;
+ * The evaluator on a coprocessor: the residues are those of portable C++, whatever the operation, level and degree;
  * and the interpreter, which is the machine's golden model, refuses programs that break its rules. The last
  * line says "N passed, N failed".
  */
@@ -14,9 +14,9 @@
 
 #include "check.h"
 #include "ciphermote/evaluate.h"
-#include "device/interpreter.h"
-#include "device/offload.h"
-#include "device/timing.h"
+#include "coprocessor/interpreter.h"
+#include "coprocessor/offload.h"
+#include "coprocessor/timing.h"
 #include "evaluate/key_switching.h"
 #include "inputs.h"
 #include "rns/inside.h"
@@ -28,9 +28,9 @@ namespace
 {
 
 using namespace ciphermote;
-using namespace ciphermote::device;
+using namespace ciphermote::coprocessor;
 using namespace ciphermote::testing;
-using ciphermote::device::Sum;
+using ciphermote::coprocessor::Sum;
 
 // Steps of log2_n + 1 bits that give 40 products of residues room at primes of 20 bits or more.
 Machine machine_of(unsigned log2_n, unsigned slots_a, unsigned slots_b)
@@ -64,7 +64,7 @@ void keep(Results &results, const std::string &name, const Ciphertext &found)
                          std::vector<std::uint32_t>(found.residues().begin(), found.residues().end()));
 }
 
-// Every operation that devices compute, at every level; `operations` counts them.
+// Every operation that coprocessors compute, at every level; `operations` counts them.
 Results results_on(const std::shared_ptr<const Context> &context, Fill fill, std::uint64_t &operations)
 {
     const Chain &chain = context->chain();
@@ -166,11 +166,11 @@ std::shared_ptr<const Context> context_with(const Chain &chain, const Machine &m
                                             const Interpreter **interpreter = nullptr,
                                             const std::string &isa = "")
 {
-    auto device = std::make_unique<Interpreter>(machine);
+    auto coprocessor = std::make_unique<Interpreter>(machine);
     if (interpreter) {
-        *interpreter = device.get();
+        *interpreter = coprocessor.get();
     }
-    return std::make_shared<const Context>(Insecure{chain}, isa, std::move(device));
+    return std::make_shared<const Context>(Insecure{chain}, isa, std::move(coprocessor));
 }
 
 void check_results(const Results &found, const Results &expected, const std::string &where)
@@ -192,9 +192,9 @@ void operations_are_those_of_portable()
             const auto context = context_with(given.chain, given.machine);
             const Results expected = results_on(portable, fill, expected_operations);
             check_results(results_on(context, fill, operations), expected, given.name);
-            BEHAVIOUR("every operation ran on the device");
-            CHECK(context->device_use().on_device == operations);
-            CHECK(context->device_use().on_host == 0);
+            BEHAVIOUR("every operation ran on the coprocessor");
+            CHECK(context->coprocessor_use().on_coprocessor == operations);
+            CHECK(context->coprocessor_use().on_host == 0);
         }
     }
 }
@@ -214,7 +214,7 @@ Prediction predicted(const Tables &t, const Machine &machine, const Operation &o
                    scheduled(t, machine, operation, Turn::odd).program);
 }
 
-// What programs of whole ciphertexts take, by the model of device/timing.h.
+// What programs of whole ciphertexts take, by the model of coprocessor/timing.h.
 void programs_are_as_short_as_predicted()
 {
     std::printf("%-34s %9s %9s %9s %12s %10s\n", "cycles by the model", "latency", "pace", "sums",
@@ -247,7 +247,7 @@ void programs_are_as_short_as_predicted()
     }
 }
 
-// ---- the context's use of its device ----
+// ---- the context's use of its coprocessor ----
 
 const Case &case_named(const std::vector<Case> &all, const std::string &name)
 {
@@ -293,10 +293,10 @@ void jobs_in_a_row_are_those_of_portable()
             reshape(result, context, switches ? 2 : 3, primes, 1);
         }
         for (std::size_t i = 0; i < results.size(); i++) {
-            calls.push_back({[&operands, i](const device::Polynomial &p) {
+            calls.push_back({[&operands, i](const coprocessor::Polynomial &p) {
                                  return polynomial(operands[i].at(p.ciphertext), p.component, p.prime);
                              },
-                             [&results, i](const device::Polynomial &p) {
+                             [&results, i](const coprocessor::Polynomial &p) {
                                  return polynomial(results[i], p.component, p.prime);
                              }});
         }
@@ -331,19 +331,19 @@ void what_a_machine_cannot_hold_is_left_to_the_processor()
         const Interpreter *interpreter = nullptr;
         const auto context = context_with(given.chain, machine, &interpreter);
         check_results(results_on(context, Fill::random, operations), expected, "a small machine");
-        BEHAVIOUR("some operations ran on the device, and some did not");
-        CHECK(context->device_use().on_device > 0);
-        CHECK(context->device_use().on_host > 0);
+        BEHAVIOUR("some operations ran on the coprocessor, and some did not");
+        CHECK(context->coprocessor_use().on_coprocessor > 0);
+        CHECK(context->coprocessor_use().on_host > 0);
     }
-    BEHAVIOUR("a device of another degree is refused");
+    BEHAVIOUR("a coprocessor of another degree is refused");
     Machine other = given.machine;
     other.log2_n = 12;
     CHECK(is_refused("of that degree", [&] { context_with(given.chain, other); }));
-    CHECK(portable->device_use().on_device == 0 && portable->device_use().on_host == 0);
+    CHECK(portable->coprocessor_use().on_coprocessor == 0 && portable->coprocessor_use().on_host == 0);
 }
 
 // Keys have the half of memory B: here two.
-void keys_stay_on_the_device()
+void keys_stay_on_the_coprocessor()
 {
     const std::vector<Case> all = cases();
     const Case &given = case_named(all, "groups");
@@ -441,12 +441,12 @@ class SmallMachine
         program.instructions.back().end = true;
         interpreter_->load_program(0, encode(program, 0));
         words result(n);
-        Device::Job job{0, {}, {}};
+        Coprocessor::Job job{0, {}, {}};
         job.operands.resize(program.receives.size(), operand_.data());
         const auto sends = std::count_if(program.instructions.begin(), program.instructions.end(),
                                          [](const Instruction &one) { return one.send; });
         job.results.resize(results.value_or(static_cast<unsigned>(sends)), result.data());
-        const std::vector<Device::Job> all(jobs, job);
+        const std::vector<Coprocessor::Job> all(jobs, job);
         interpreter_->run(all);
         return result;
     }
@@ -578,7 +578,7 @@ void programs_that_break_the_rules_are_refused()
 
 int main()
 {
-    cm_check_state.topic = "device";
+    cm_check_state.topic = "coprocessor";
     RUN(words_are_read_as_they_were_written);
     RUN(programs_compute_what_they_say);
     RUN(programs_that_break_the_rules_are_refused);
@@ -586,6 +586,6 @@ int main()
     RUN(operations_are_those_of_portable);
     RUN(jobs_in_a_row_are_those_of_portable);
     RUN(what_a_machine_cannot_hold_is_left_to_the_processor);
-    RUN(keys_stay_on_the_device);
+    RUN(keys_stay_on_the_coprocessor);
     return cm_check_summary();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context's device, and what is loaded on it.
-#ifndef CM_HOST_DEVICE_OFFLOAD_H
-#define CM_HOST_DEVICE_OFFLOAD_H
+// A context's coprocessor, and what is loaded on it.
+#ifndef CM_HOST_COPROCESSOR_OFFLOAD_H
+#define CM_HOST_COPROCESSOR_OFFLOAD_H
 
 #include <functional>
 #include <map>
@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "ciphermote/machine.h"
-#include "device/circuits.h"
-#include "device/schedule.h"
+#include "ciphermote/coprocessor.h"
+#include "coprocessor/circuits.h"
+#include "coprocessor/schedule.h"
 
 namespace ciphermote
 {
 
 struct SwitchingKey;
 
-namespace device
+namespace coprocessor
 {
 
 class Offload
@@ -33,20 +33,20 @@ class Offload
         std::function<std::uint32_t *(const Polynomial &)> result;
     };
 
-    // Error if the device has another degree.
-    Offload(const Tables &t, std::unique_ptr<Device> device);
+    // Error if the coprocessor has another degree.
+    Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor);
 
     // False, and nothing done, if the machine cannot hold the operation. key: null if it uses none. Several
     // calls overlap.
     bool run(const Tables &t, const Operation &operation, const SwitchingKey *key, std::span<const Call> calls);
     bool holds(const Tables &t, const Operation &operation);
-    DeviceUse use() const;
+    CoprocessorUse use() const;
 
   private:
     struct Loaded {
         Schedule schedule;
         std::size_t words;
-        std::optional<unsigned> address; // of the program; none: it is not on the device now
+        std::optional<unsigned> address; // of the program; none: it is not on the coprocessor now
     };
     struct Prepared {
         Circuit circuit;
@@ -62,7 +62,7 @@ class Offload
 
     Prepared &prepared(const Tables &t, const Operation &operation);
     Loaded *program(Prepared &prepared, Turn turn, unsigned key_place);
-    // Whether both, which may be one, are on the device at once; then they are.
+    // Whether both, which may be one, are on the coprocessor at once; then they are.
     bool load(Loaded *first, Loaded *second);
     void load(Loaded &loaded);
     void forget_programs();
@@ -70,7 +70,7 @@ class Offload
     void load_key(const Tables &t, const SwitchingKey &key, unsigned first);
     unsigned first_slot(unsigned key_place) const;
 
-    std::unique_ptr<Device> device_;
+    std::unique_ptr<Coprocessor> coprocessor_;
     Machine machine_;
     mutable std::mutex mutex_;
     std::map<Operation, Prepared> prepared_;
@@ -78,10 +78,10 @@ class Offload
     unsigned slots_b_, key_polynomials_;
     std::vector<KeyPlace> keys_;
     std::uint64_t key_uses_ = 0;
-    DeviceUse use_;
+    CoprocessorUse use_;
 };
 
-} // namespace device
+} // namespace coprocessor
 } // namespace ciphermote
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/timing.h"
+#include "coprocessor/timing.h"
 
 #include <algorithm>
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -102,4 +102,4 @@ Prediction predict(const Machine &machine, const Program &alone, const Program &
     return found;
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

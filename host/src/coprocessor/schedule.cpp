@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/schedule.h"
+#include "coprocessor/schedule.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <map>
 #include <random>
 
-#include "device/timing.h"
+#include "coprocessor/timing.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -416,4 +416,4 @@ std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, con
     return best;
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

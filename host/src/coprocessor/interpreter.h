@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A device in software: it runs programs word by word, exactly as the machine of rtl/evaluator does, and is
+ * A coprocessor in software: it runs programs word by word, exactly as the machine of rtl/evaluator does, and is
  * what that is tested against. It refuses what the machine does not check: a slot that is read before it is
  * written, sums that are too large, a set that is filled before it is read.
  *
  * Where the machine may do two things in either order, it takes the one that shows a program's faults: operands
  * are stored as early as they may be, and results read as late.
  */
-#ifndef CM_HOST_DEVICE_INTERPRETER_H
-#define CM_HOST_DEVICE_INTERPRETER_H
+#ifndef CM_HOST_COPROCESSOR_INTERPRETER_H
+#define CM_HOST_COPROCESSOR_INTERPRETER_H
 
 #include <array>
 
-#include "ciphermote/machine.h"
-#include "device/program.h"
+#include "ciphermote/coprocessor.h"
+#include "coprocessor/program.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
-class Interpreter final : public Device
+class Interpreter final : public Coprocessor
 {
   public:
     explicit Interpreter(const Machine &machine);
@@ -94,6 +94,6 @@ class Interpreter final : public Device
     std::uint64_t words_loaded_ = 0;
 };
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a program computes to its instructions: their order, and the slots of their polynomials.
-#ifndef CM_HOST_DEVICE_SCHEDULE_H
-#define CM_HOST_DEVICE_SCHEDULE_H
+#ifndef CM_HOST_COPROCESSOR_SCHEDULE_H
+#define CM_HOST_COPROCESSOR_SCHEDULE_H
 
 #include <optional>
 
-#include "device/graph.h"
-#include "device/program.h"
+#include "coprocessor/graph.h"
+#include "coprocessor/program.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 /*
@@ -21,7 +21,7 @@ enum class Turn : std::uint8_t { alone, even, odd };
 struct Schedule {
     Program program;
     std::vector<unsigned> sent; // results by number, in the order in which they leave
-    double cycles = 0; // as predicted (device/timing.h): of a job alone, or of instructions in a row
+    double cycles = 0; // as predicted (coprocessor/timing.h): of a job alone, or of instructions in a row
 };
 
 // Slots of memory B: those from work_slots on are for keys, of which this one begins at first_key.
@@ -32,6 +32,6 @@ struct Layout {
 // None if the machine has too few slots, or takes fewer terms in a sum.
 std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, const Layout &layout, Turn turn);
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of the evaluator's machine (ciphermote/machine.h), and their words.
-#ifndef CM_HOST_DEVICE_PROGRAM_H
-#define CM_HOST_DEVICE_PROGRAM_H
+// Programs of the evaluator's machine (ciphermote/coprocessor.h), and their words.
+#ifndef CM_HOST_COPROCESSOR_PROGRAM_H
+#define CM_HOST_COPROCESSOR_PROGRAM_H
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "ciphermote/machine.h"
+#include "ciphermote/coprocessor.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 enum class Source : std::uint8_t { a, b, set, one };
@@ -66,6 +66,6 @@ std::vector<std::uint64_t> encode(const Program &program, unsigned first_weight)
 // The program that begins with these words, without its weights. Error for a word that has no meaning.
 Program decode(std::span<const std::uint64_t> words);
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

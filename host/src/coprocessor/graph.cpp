@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/graph.h"
+#include "coprocessor/graph.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "device/program.h"
+#include "coprocessor/program.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 Graph::Graph(std::vector<const Modulus *> moduli, unsigned montgomery_bits)
@@ -101,4 +101,4 @@ void Graph::send(Value value)
     results_.push_back(value);
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program computes, before its instructions have an order and its polynomials have slots.
-#ifndef CM_HOST_DEVICE_GRAPH_H
-#define CM_HOST_DEVICE_GRAPH_H
+#ifndef CM_HOST_COPROCESSOR_GRAPH_H
+#define CM_HOST_COPROCESSOR_GRAPH_H
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "ciphermote/machine.h"
+#include "ciphermote/coprocessor.h"
 #include "rns/modulus.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 using Value = unsigned; // a polynomial of the graph, by the order in which they were made
@@ -121,6 +121,6 @@ class Graph
     std::vector<Value> results_;
 };
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

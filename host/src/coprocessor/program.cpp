@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/program.h"
+#include "coprocessor/program.h"
 
 #include <string>
 
 #include "ciphermote/context.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -19,7 +19,7 @@ struct Field {
     std::uint64_t place(std::uint64_t value) const
     {
         if (value >> bits != 0) {
-            throw Error("A program of the device does not fit its words: a field of " + std::to_string(bits) +
+            throw Error("A program of the coprocessor does not fit its words: a field of " + std::to_string(bits) +
                         " bits is to hold " + std::to_string(value) + ".");
         }
         return value << low;
@@ -56,7 +56,7 @@ std::uint64_t header(const Instruction &instruction)
 
 [[noreturn]] void refuse(const char *what)
 {
-    throw Error("A program of the device has " + std::string(what) + ".");
+    throw Error("A program of the coprocessor has " + std::string(what) + ".");
 }
 
 Term term_of(std::uint64_t word)
@@ -139,4 +139,4 @@ Program decode(std::span<const std::uint64_t> words)
     }
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

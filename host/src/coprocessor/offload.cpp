@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/offload.h"
+#include "coprocessor/offload.h"
 
 #include <algorithm>
 #include <string>
 
 #include "evaluate/key_switching.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -29,14 +29,14 @@ words twiddles_of(const Modulus &modulus, const Machine &machine)
 
 } // namespace
 
-Offload::Offload(const Tables &t, std::unique_ptr<Device> device)
-    : device_(std::move(device)), machine_(device_->machine()),
+Offload::Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor)
+    : coprocessor_(std::move(coprocessor)), machine_(coprocessor_->machine()),
       slots_b_(std::min(machine_.slots_b, most_slots)),
       key_polynomials_(static_cast<unsigned>(t.digits.size()) * 2 * t.all())
 {
     if (machine_.log2_n != t.chain.log2_n) {
-        throw Error("The device computes at n = " + std::to_string(std::size_t{1} << machine_.log2_n) +
-                    ", and the chain is for n = " + std::to_string(t.n()) + ": take a device of that degree.");
+        throw Error("The coprocessor computes at n = " + std::to_string(std::size_t{1} << machine_.log2_n) +
+                    ", and the chain is for n = " + std::to_string(t.n()) + ": take a coprocessor of that degree.");
     }
     // Keys stay in the last slots of memory B, in half of them if that holds one.
     if (key_polynomials_ > 0 && key_polynomials_ <= slots_b_) {
@@ -45,7 +45,7 @@ Offload::Offload(const Tables &t, std::unique_ptr<Device> device)
     const std::vector<const Modulus *> moduli = moduli_of(t);
     const std::size_t count = std::min<std::size_t>(moduli.size(), std::min(machine_.moduli, most_moduli));
     for (unsigned m = 0; m < count; m++) {
-        device_->load_modulus(m, moduli[m]->q(), twiddles_of(*moduli[m], machine_));
+        coprocessor_->load_modulus(m, moduli[m]->q(), twiddles_of(*moduli[m], machine_));
     }
 }
 
@@ -112,8 +112,8 @@ void Offload::load(Loaded &loaded)
         return;
     }
     const Program &program = loaded.schedule.program;
-    device_->load_weights(weights_, program.weights);
-    device_->load_program(program_words_, encode(program, weights_));
+    coprocessor_->load_weights(weights_, program.weights);
+    coprocessor_->load_program(program_words_, encode(program, weights_));
     loaded.address = program_words_;
     weights_ += static_cast<unsigned>(program.weights.size());
     program_words_ += static_cast<unsigned>(loaded.words);
@@ -131,7 +131,7 @@ void Offload::forget_programs()
     weights_ = program_words_ = 0;
 }
 
-// Where the key is; if it is on the device nowhere, in the place of the one that was not used for longest.
+// Where the key is; if it is on the coprocessor nowhere, in the place of the one that was not used for longest.
 unsigned Offload::place_of(const Tables &t, const SwitchingKey &key)
 {
     auto place = std::find_if(keys_.begin(), keys_.end(),
@@ -164,7 +164,7 @@ void Offload::load_key(const Tables &t, const SwitchingKey &key, unsigned first)
                 residues[i] = modulus.multiply(modulus.residue_of({centred, 0}), by);
             }
             const auto digit = static_cast<unsigned>(part / 2), component = static_cast<unsigned>(part % 2);
-            device_->load_polynomial(Memory::b, first + key_index(t, digit, component, m), residues);
+            coprocessor_->load_polynomial(Memory::b, first + key_index(t, digit, component, m), residues);
         }
     }
 }
@@ -175,7 +175,7 @@ bool Offload::holds(const Tables &t, const Operation &operation)
     return prepared(t, operation).fits;
 }
 
-DeviceUse Offload::use() const
+CoprocessorUse Offload::use() const
 {
     const std::lock_guard lock(mutex_);
     return use_;
@@ -197,11 +197,11 @@ bool Offload::run(const Tables &t, const Operation &operation, const SwitchingKe
         Loaded *const alone = program(made, Turn::alone, place);
         load(alone, alone);
     }
-    std::vector<Device::Job> jobs;
+    std::vector<Coprocessor::Job> jobs;
     for (std::size_t i = 0; i < calls.size(); i++) {
         const Turn turn = !overlap ? Turn::alone : i % 2 ? Turn::odd : Turn::even;
         const Loaded &loaded = *program(made, turn, place);
-        Device::Job &job = jobs.emplace_back();
+        Coprocessor::Job &job = jobs.emplace_back();
         job.program = *loaded.address;
         for (const Polynomial &polynomial : made.circuit.operands) {
             job.operands.push_back(calls[i].operand(polynomial));
@@ -210,14 +210,14 @@ bool Offload::run(const Tables &t, const Operation &operation, const SwitchingKe
             job.results.push_back(calls[i].result(made.circuit.results[result]));
         }
         if (!overlap) {
-            device_->run({&job, 1});
+            coprocessor_->run({&job, 1});
         }
     }
     if (overlap) {
-        device_->run(jobs);
+        coprocessor_->run(jobs);
     }
-    use_.on_device += calls.size();
+    use_.on_coprocessor += calls.size();
     return true;
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/interpreter.h"
+#include "coprocessor/interpreter.h"
 
 #include <algorithm>
 #include <string>
 
 #include "ciphermote/context.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -14,7 +14,7 @@ namespace
 
 [[noreturn]] void fault(const std::string &what)
 {
-    throw Error("The device was asked for what it cannot do: " + what + ".");
+    throw Error("The coprocessor was asked for what it cannot do: " + what + ".");
 }
 
 std::uint32_t multiply(std::uint32_t a, std::uint32_t b, std::uint32_t q)
@@ -358,4 +358,4 @@ void Interpreter::transform(Polynomial &a, const Modulus &m, bool inverse) const
     }
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/circuits.h"
+#include "coprocessor/circuits.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 namespace
@@ -432,4 +432,4 @@ Circuit circuit(const Tables &t, const Operation &operation, unsigned montgomery
     return Builder(t, operation, montgomery_bits).build();
 }
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long programs take: a model of the machine in cycles.
-#ifndef CM_HOST_DEVICE_TIMING_H
-#define CM_HOST_DEVICE_TIMING_H
+#ifndef CM_HOST_COPROCESSOR_TIMING_H
+#define CM_HOST_COPROCESSOR_TIMING_H
 
 #include <array>
 #include <limits>
 #include <span>
 
-#include "ciphermote/machine.h"
-#include "device/program.h"
+#include "ciphermote/coprocessor.h"
+#include "coprocessor/program.h"
 
-namespace ciphermote::device
+namespace ciphermote::coprocessor
 {
 
 // In cycles of a clock of 200 MHz; streams carry 4 GB/s in each direction.
@@ -89,6 +89,6 @@ struct Prediction {
 // programs: of a job, and of two that alternate.
 Prediction predict(const Machine &machine, const Program &alone, const Program &even, const Program &odd);
 
-} // namespace ciphermote::device
+} // namespace ciphermote::coprocessor
 
 #endif

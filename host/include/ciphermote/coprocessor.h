@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Devices that compute the evaluator's operations: the evaluator in hardware (rtl/evaluator), or a model of it.
+ * Coprocessors that compute the evaluator's operations: the evaluator in hardware (rtl/evaluator), or a model of it.
  *
- * Such a device is a vector machine over residues with a number-theoretic transformer. It holds polynomials
+ * Such a coprocessor is a vector machine over residues with a number-theoretic transformer. It holds polynomials
  * in slots of two memories, constants (weights), and programs, which the library writes. A context that has a
- * device (context.h) runs on it every operation that its machine can hold, and computes the others itself;
+ * coprocessor (context.h) runs on it every operation that its machine can hold, and computes the others itself;
  * the results are the same, bit for bit.
  */
-#ifndef CIPHERMOTE_MACHINE_H
-#define CIPHERMOTE_MACHINE_H
+#ifndef CIPHERMOTE_COPROCESSOR_H
+#define CIPHERMOTE_COPROCESSOR_H
 
 #include <cstdint>
 #include <span>
@@ -32,7 +32,7 @@ struct Machine {
 
 enum class Memory : std::uint8_t { a, b };
 
-class Device
+class Coprocessor
 {
   public:
     // One run of a program that was loaded: its operands, n residues each, in the order in which the program
@@ -43,7 +43,7 @@ class Device
         std::vector<std::uint32_t *> results;
     };
 
-    virtual ~Device() = default;
+    virtual ~Coprocessor() = default;
     virtual const Machine &machine() const = 0;
     // twiddles: n words, word j is psi^bitrev(j) 2^twiddle_bits modulo q.
     virtual void load_modulus(unsigned modulus, std::uint32_t q, std::span<const std::uint32_t> twiddles) = 0;
@@ -56,10 +56,10 @@ class Device
     virtual void run(std::span<const Job> jobs) = 0;
 };
 
-// How many operations a context's device has computed, and how many of those that devices compute were left
+// How many operations a context's coprocessor has computed, and how many of those that coprocessors compute were left
 // to the processor, because the machine cannot hold them.
-struct DeviceUse {
-    std::uint64_t on_device = 0;
+struct CoprocessorUse {
+    std::uint64_t on_coprocessor = 0;
     std::uint64_t on_host = 0;
 };
 
