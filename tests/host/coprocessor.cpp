@@ -32,15 +32,16 @@ using namespace ciphermote::coprocessor;
 using namespace ciphermote::testing;
 using ciphermote::coprocessor::Sum;
 
-// Steps of log2_n + 1 bits that give 40 products of residues room at primes of 20 bits or more.
+// With the constants of rtl/evaluator at 27 bits.
 Machine machine_of(unsigned log2_n, unsigned slots_a, unsigned slots_b)
 {
+    const auto steps = [log2_n](unsigned bits) { return (bits + log2_n) / (log2_n + 1); };
     Machine machine;
     machine.log2_n = log2_n;
     machine.slots_a = slots_a;
     machine.slots_b = slots_b;
-    machine.montgomery_bits = (40 + log2_n) / (log2_n + 1) * (log2_n + 1);
-    machine.twiddle_bits = log2_n == 13 ? 28 : 27;
+    machine.montgomery_bits = steps(43) * (log2_n + 1);
+    machine.twiddle_bits = (27 + steps(27) - 1) / steps(27) * steps(27);
     return machine;
 }
 

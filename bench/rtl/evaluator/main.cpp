@@ -3,7 +3,7 @@
 // bit, and how long each takes, alone and in a row. Prints one JSON object: for each operation, from the write
 // of its command to the end of its last beat out, in microseconds and in cycles of the evaluator's clock; the
 // pace of jobs that follow each other; what the host library's model (host/src/coprocessor/timing.h) predicted; and
-// the shortest time of ROUNDS in which this machine's processor does the same.
+// the shortest time of ROUNDS in which this machine's processor does the same, by instruction set.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -176,17 +176,18 @@ class Bench
 {
   public:
     Bench(const char *scheme, const Chain &chain)
-        : scheme_(scheme), chain_(chain), context_(with_coprocessor()),
-          portable_(std::make_shared<const Context>(chain, "portable")),
-          fastest_(std::make_shared<const Context>(chain)), n_(context_->n())
+        : scheme_(scheme), chain_(chain), contexts_{with_coprocessor()}, n_(contexts_[0]->n())
     {
+        for (const arch::kernels *const kernels : arch::usable_kernels()) {
+            contexts_.push_back(std::make_shared<const Context>(chain, kernels->name));
+        }
         std::vector<std::uint32_t> all = chain.data;
         all.insert(all.end(), chain.special.begin(), chain.special.end());
         const auto digits = static_cast<unsigned>((chain.data.size() + chain.digit_primes - 1) /
                                                   chain.digit_primes);
         const auto relinearization = random_polynomials(2 * digits, all, n_);
         const auto galois = random_polynomials(2 * digits, all, n_);
-        for (const auto &context : {context_, portable_, fastest_}) {
+        for (const auto &context : contexts_) {
             EvaluationKeys &keys = keys_.emplace_back(context);
             keys.add_relinearization(relinearization);
             keys.add_galois(galois_element(*context, 1), galois);
@@ -223,37 +224,54 @@ class Bench
         const auto a = random_polynomials(2, chain_.data, n_), b = random_polynomials(2, chain_.data, n_),
                    product = random_polynomials(3, chain_.data, n_);
         const auto compute = [&](std::size_t which, Ciphertext &out) {
-            const auto &context = which == 0 ? context_ : which == 1 ? portable_ : fastest_;
+            const auto &context = contexts_[which];
             const Ciphertext first = random_ciphertext(context, 2, a), second = random_ciphertext(context, 2, b),
                              third = random_ciphertext(context, 3, product);
             named.compute(first, second, third, keys_[which], out);
         };
-        Ciphertext found, expected, fast;
-        const std::uint64_t before = context_->coprocessor_use().on_coprocessor;
+        Ciphertext found, expected;
+        const std::uint64_t before = context().coprocessor_use().on_coprocessor;
         compute(0, found); // loads the key and the program
         compute(0, found);
         const evaluator_host::cost alone = simulated_->host.last_run;
-        compute(1, expected);
-        compute(2, fast);
-        if (context_->coprocessor_use().on_coprocessor != before + 2 || !same(found, expected) || !same(fast, expected)) {
-            stop(std::string(scheme_) + " " + named.name + ": the coprocessor's residues are not portable C++'s");
+        compute(portable(), expected);
+        if (context().coprocessor_use().on_coprocessor != before + 2 || !same(found, expected)) {
+            stop(std::string(scheme_) + " " + named.name + ": the residues are not portable C++'s");
         }
         const double pace_us = in_a_row(named);
-        const Ciphertext first = random_ciphertext(fastest_, 2, a), second = random_ciphertext(fastest_, 2, b),
-                         third = random_ciphertext(fastest_, 3, product);
-        const double processor_us =
-            shortest_us([&] { named.compute(first, second, third, keys_[2], fast); });
         std::printf("\"%s.%s\": {\"us\": %.2f, \"cycles\": %llu, \"predicted_cycles\": %.0f, "
-                    "\"pace_us\": %.2f, \"beats_in\": %llu, \"beats_out\": %llu, \"%s_us\": %.2f}",
+                    "\"pace_us\": %.2f, \"beats_in\": %llu, \"beats_out\": %llu",
                     scheme_, named.name, static_cast<double>(alone.ps) / 1e6,
                     static_cast<unsigned long long>(alone.cycles), predicted(named.operation), pace_us,
                     static_cast<unsigned long long>(alone.beats_in),
-                    static_cast<unsigned long long>(alone.beats_out), fastest_->isa(), processor_us);
+                    static_cast<unsigned long long>(alone.beats_out));
+        for (std::size_t which = 1; which < contexts_.size(); which++) {
+            const Ciphertext first = random_ciphertext(contexts_[which], 2, a),
+                             second = random_ciphertext(contexts_[which], 2, b),
+                             third = random_ciphertext(contexts_[which], 3, product);
+            Ciphertext out;
+            std::printf(", \"%s_us\": %.2f", contexts_[which]->isa(), shortest_us([&] {
+                            named.compute(first, second, third, keys_[which], out);
+                        }));
+            if (!same(out, expected)) {
+                stop(std::string(scheme_) + " " + named.name + ": back-ends differ");
+            }
+        }
+        std::printf("}");
+    }
+
+    const Context &context() const
+    {
+        return *contexts_[0];
+    }
+    std::size_t portable() const // the last of the back-ends
+    {
+        return contexts_.size() - 1;
     }
 
     double predicted(const Operation &operation) const
     {
-        const Tables &t = tables_of(context_);
+        const Tables &t = tables_of(context());
         const Machine &machine = simulated_->machine();
         const unsigned first = machine.slots_b - static_cast<unsigned>(t.digits.size()) * 2 * t.all();
         const coprocessor::Circuit circuit = coprocessor::circuit(t, operation, machine.montgomery_bits);
@@ -264,12 +282,12 @@ class Bench
     // From the end of one job to the end of the next, when they follow each other.
     double in_a_row(const Named &named)
     {
-        const Tables &t = tables_of(context_);
+        const Tables &t = tables_of(context());
         const SwitchingKey *const key = !named.operation.uses_key() ? nullptr
                                         : named.operation.components == 3 ||
                                                 named.operation.kind != Operation::Kind::switch_last
                                             ? &relinearization_key(keys_[0])
-                                            : &galois_key(keys_[0], galois_element(*context_, 1));
+                                            : &galois_key(keys_[0], galois_element(context(), 1));
         std::vector<std::array<Ciphertext, 2>> operands(IN_A_ROW);
         std::vector<Ciphertext> results(IN_A_ROW);
         std::vector<Offload::Call> calls;
@@ -277,10 +295,10 @@ class Bench
             const unsigned components =
                 named.operation.kind == Operation::Kind::switch_last ? named.operation.components : 2;
             for (Ciphertext &operand : operands[i]) {
-                operand = random_ciphertext(portable_, components,
+                operand = random_ciphertext(contexts_[portable()], components,
                                             random_polynomials(components, chain_.data, n_));
             }
-            reshape(results[i], context_, named.components, named.primes, 1);
+            reshape(results[i], contexts_[0], named.components, named.primes, 1);
             calls.push_back({[&operands, i](const coprocessor::Polynomial &p) {
                                  const Ciphertext &from = operands[i].at(p.ciphertext);
                                  return polynomial(from, p.component, p.prime);
@@ -308,7 +326,7 @@ class Bench
             return;
         }
         Ciphertext expected;
-        named.compute(operands[0], operands[1], operands[0], keys_[1], expected);
+        named.compute(operands[0], operands[1], operands[0], keys_[portable()], expected);
         if (!same(found, expected)) {
             stop(std::string(scheme_) + " " + named.name + ": a job in a row is not portable C++'s");
         }
@@ -317,7 +335,7 @@ class Bench
     const char *scheme_;
     Chain chain_;
     Simulated *simulated_ = nullptr; // the context's
-    std::shared_ptr<const Context> context_, portable_, fastest_;
+    std::vector<std::shared_ptr<const Context>> contexts_; // with the coprocessor, and without: by back-end
     std::vector<EvaluationKeys> keys_;
     std::size_t n_;
 };

@@ -167,7 +167,7 @@ class Attempt
         }
         // Those of a job that follows another have arrived meanwhile.
         const auto all = static_cast<unsigned>(result_.program.receives.size());
-        clock_.receive(plan_.turn == Turn::alone ? 0 : -all * plan_.timing.packet, all);
+        clock_.receive(plan_.turn == Turn::alone ? 0 : -plan_.timing.packet * all, all);
         clock_.next_job(0);
         return true;
     }
@@ -379,41 +379,68 @@ class Attempt
     Schedule result_;
 };
 
-// Preferences of attempt number `attempt`: the first follow the ranks and the order of the graph, and the
-// others vary those ranks at random.
-Preference preference(const Plan &plan, unsigned attempt, std::minstd_rand &random)
+// Attempts begin with the ranks and with the order of the graph, and go on from the best one: they change some
+// of its ranks at random, all of them a little.
+class Search
 {
-    Preference found{plan.rank, 0};
-    if (attempt == 1) {
-        for (std::size_t v = 0; v < found.rank.size(); v++) {
-            found.rank[v] = static_cast<double>(found.rank.size() - v);
+  public:
+    explicit Search(const Plan &plan) : plan_(plan)
+    {
+        Preference in_order{plan.rank, 0};
+        for (std::size_t v = 0; v < in_order.rank.size(); v++) {
+            in_order.rank[v] = static_cast<double>(in_order.rank.size() - v);
         }
-    } else if (attempt > 1) {
-        const auto within = [&](double bound) { return bound * static_cast<double>(random()) / 0x1p31; };
-        const double spread = within(0.3);
-        for (double &rank : found.rank) {
-            rank *= 1 - within(spread);
+        attempt({plan.rank, 0});
+        attempt(in_order);
+        for (unsigned i = 0; i < attempts && best_; i++) {
+            attempt(varied());
         }
-        found.reserve = within(plan.timing.transform);
     }
-    return found;
-}
+    std::optional<Schedule> best()
+    {
+        return std::move(best_);
+    }
+
+  private:
+    static constexpr unsigned attempts = 500;
+
+    void attempt(const Preference &preference)
+    {
+        std::optional<Schedule> found = Attempt(plan_, preference).run();
+        if (found && (!best_ || found->cycles <= best_->cycles)) {
+            best_ = std::move(found);
+            preference_ = preference;
+        }
+    }
+    double within(double bound)
+    {
+        return bound * static_cast<double>(random_()) / 0x1p31;
+    }
+    Preference varied()
+    {
+        Preference found = preference_;
+        const double share = within(0.3), spread = within(0.4);
+        for (double &rank : found.rank) {
+            if (within(1) < share) {
+                rank *= 1 - spread / 2 + within(spread);
+            }
+        }
+        found.reserve = within(1) < 0.2 ? within(plan_.timing.transform) : found.reserve;
+        return found;
+    }
+
+    const Plan &plan_;
+    std::minstd_rand random_;
+    std::optional<Schedule> best_;
+    Preference preference_;
+};
 
 } // namespace
 
 std::optional<Schedule> schedule(const Graph &graph, const Machine &machine, const Layout &layout, Turn turn)
 {
-    constexpr unsigned attempts = 64;
     const Plan plan(graph, machine, layout, turn);
-    std::minstd_rand random;
-    std::optional<Schedule> best;
-    for (unsigned attempt = 0; attempt < attempts; attempt++) {
-        std::optional<Schedule> found = Attempt(plan, preference(plan, attempt, random)).run();
-        if (found && (!best || found->cycles < best->cycles)) {
-            best = std::move(found);
-        }
-    }
-    return best;
+    return Search(plan).best();
 }
 
 } // namespace ciphermote::coprocessor

@@ -9,8 +9,9 @@ namespace ciphermote::coprocessor
 namespace
 {
 
-// A level of the transformer takes a row a cycle, and the next waits for its first row.
-constexpr double butterfly_latency = 18, transform_latency = 20, instruction_latency = 24;
+// As rtl/evaluator is built with long pipelines. A level of the transformer takes a row a cycle, and at small
+// degrees the next one waits for its first row.
+constexpr double butterfly_latency = 18, transform_latency = 26, instruction_latency = 4;
 constexpr double stream_bytes = 4e9;
 
 } // namespace
