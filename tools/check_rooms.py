@@ -35,7 +35,7 @@ PUBLIC = {
 """The place of each public header: that of the first room that may include it. emitter.h names the expansions
 of public seeds; the back-end for the accelerator, in backends/, comes after wire/."""
 HOST_PUBLIC = {
-    "rns": ("ciphertext", "context", "seeded_key"),
+    "rns": ("ciphertext", "context", "coprocessor", "seeded_key"),
     "evaluate": ("evaluate",),
     "owner": ("owner",),
     "intake": ("delivery",),
@@ -47,7 +47,8 @@ ROOMS = (
 HOST_ROOMS = {
     "arch": (),
     "rns": ("arch",),
-    "evaluate": ("rns", "arch"),
+    "coprocessor": ("rns", "arch"),
+    "evaluate": ("coprocessor", "rns", "arch"),
     "owner": ("rns", "arch"),
     "intake": ("rns", "arch"),
 }
@@ -55,6 +56,7 @@ OPEN_TO_HOST = ("common", "params", "ring")
 CORE_ROOMS = {
     "arch": OPEN_TO_HOST,
     "rns": (*OPEN_TO_HOST, "random"),
+    "coprocessor": OPEN_TO_HOST,
     "evaluate": OPEN_TO_HOST,
     "owner": ROOMS,
     "intake": (*OPEN_TO_HOST, "random"),

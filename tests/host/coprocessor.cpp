@@ -75,9 +75,7 @@ Results results_on(const std::shared_ptr<const Context> &context, Fill fill, std
     EvaluationKeys keys(context);
     std::unique_ptr<RekeyKey> rekeying;
     if (switches) {
-        const auto key = [&] {
-            return inputs.polynomials(2 * digits_of(chain), all_primes(chain), n, fill);
-        };
+        const auto key = [&] { return inputs.polynomials(2 * digits_of(chain), all_primes(chain), n, fill); };
         keys.add_relinearization(key());
         keys.add_galois(galois_element(*context, 1), key());
         keys.add_galois(static_cast<std::uint32_t>(2 * n - 1), key());
@@ -303,7 +301,11 @@ void jobs_in_a_row_are_those_of_portable()
         }
         const Operation operation{
             switches ? Operation::Kind::multiply_relinearize : Operation::Kind::multiply, primes};
-        CHECK(t.offload->run(t, operation, switches ? &relinearization_key(keys) : nullptr, calls));
+        Key key{};
+        if (switches) {
+            key = coprocessor_key(t, relinearization_key(keys));
+        }
+        CHECK(t.offload->run(t, operation, switches ? &key : nullptr, calls));
         for (std::size_t i = 0; i < results.size(); i++) {
             const Ciphertext expected = switches ? multiply(operands[i][0], operands[i][1], portable_keys)
                                                  : multiply(operands[i][0], operands[i][1]);
@@ -384,9 +386,9 @@ void words_are_read_as_they_were_written()
     const std::vector<Case> all = cases();
     const Case &given = case_named(all, "groups, BFV");
     const Context context(Insecure{given.chain}, "portable");
-    const Program program = scheduled(tables_of(context), given.machine,
-                                      {Operation::Kind::multiply_relinearize, 5}, Turn::even)
-                                .program;
+    const Program program =
+        scheduled(tables_of(context), given.machine, {Operation::Kind::multiply_relinearize, 5}, Turn::even)
+            .program;
     CHECK(!program.instructions.empty());
     const std::vector<std::uint64_t> words = encode(program, 0);
     const Program found = decode(words);
@@ -486,7 +488,8 @@ Instruction with(Instruction given, const std::function<void(Instruction &)> &ch
     return given;
 }
 
-const Term from_a0{Source::a, 0, false, 0}, from_b7{Source::b, 7, false, 0}, from_set0{Source::set, 0, false, 0};
+const Term from_a0{Source::a, 0, false, 0}, from_b7{Source::b, 7, false, 0},
+    from_set0{Source::set, 0, false, 0};
 
 Instruction copied(Term term, unsigned slot, bool send = false, unsigned arrivals = 0)
 {
@@ -509,19 +512,22 @@ void programs_compute_what_they_say()
     CHECK(machine.run({{a0}, {copied(from_a0, 1, true, 1)}, {}}) == machine.operand());
     CHECK(machine.run({{a0}, {copied(from_a0, 0, true, 1)}, {}}) == machine.operand());
     // Forwards, and from that set into the other one and back.
-    CHECK(machine.run({{}, {transformed(from_b7, 0, false), transformed(from_set0, 1, true),
-                            copied({Source::set, 1, false, 0}, 1, true)}, {}}) == machine.operand());
+    CHECK(machine.run({{},
+                       {transformed(from_b7, 0, false), transformed(from_set0, 1, true),
+                        copied({Source::set, 1, false, 0}, 1, true)},
+                       {}}) == machine.operand());
     CHECK(machine.run({{}, {transformed(from_b7, 0, false), copied(from_set0, 1, true)}, {}}) !=
           machine.operand());
     const words shifted = machine.run(
-        {{}, {with(copied({Source::b, 7, false, 1}, 1, true), [](Instruction &made) { made.shift = 32; })}, {}});
+        {{},
+         {with(copied({Source::b, 7, false, 1}, 1, true), [](Instruction &made) { made.shift = 32; })},
+         {}});
     for (std::size_t i = 0; i < shifted.size(); i++) {
         const std::uint64_t product = std::uint64_t{machine.operand()[i]} * SmallMachine::largest_weight;
         CHECK(shifted[i] == (product + (std::uint64_t{1} << 31)) >> 32);
     }
-    const words twice = machine.run({{}, {with(copied(from_b7, 1, true), [](Instruction &made) {
-                                         made.terms.push_back(from_b7);
-                                     })}, {}});
+    const words twice = machine.run(
+        {{}, {with(copied(from_b7, 1, true), [](Instruction &made) { made.terms.push_back(from_b7); })}, {}});
     for (std::size_t i = 0; i < twice.size(); i++) {
         CHECK(twice[i] == machine.operand()[i] * 2 % machine.q());
     }
@@ -543,8 +549,9 @@ void programs_that_break_the_rules_are_refused()
     CHECK(machine.refuses("which is taken", {{}, {instruction(Destination::b, 7, {from_b7})}, {}}));
     CHECK(machine.refuses("which is taken", {{}, {sent, copied(from_b7, 1)}, {}}));
     CHECK(machine.refuses("without a transform", {{}, {copied(from_set0, 1)}, {}}));
-    CHECK(machine.refuses("without a transform",
-                          {{}, {transformed(from_b7, 0, false), copied(from_set0, 1), copied(from_set0, 2)}, {}}));
+    CHECK(machine.refuses(
+        "without a transform",
+        {{}, {transformed(from_b7, 0, false), copied(from_set0, 1), copied(from_set0, 2)}, {}}));
     CHECK(machine.refuses("before it was read",
                           {{}, {transformed(from_b7, 0, false), transformed(from_b7, 0, false)}, {}}));
     CHECK(machine.refuses("before it has read", {{}, {transformed(from_b7, 1, false)}, {}}));
@@ -565,9 +572,9 @@ void programs_that_break_the_rules_are_refused()
     CHECK(machine.refuses("2^62", {{}, {many(40, 40)}, {}}));
     CHECK(machine.refuses("of 2^27", {{}, {many(1, 29)}, {}}));
     CHECK(!machine.refuses("", {{}, {many(1, 31)}, {}}));
-    CHECK(machine.refuses("transform of a shifted", {{}, {with(transformed(from_b7, 0, false), [](auto &made) {
-                                                          made.shift = 30;
-                                                      })}, {}}));
+    CHECK(machine.refuses(
+        "transform of a shifted",
+        {{}, {with(transformed(from_b7, 0, false), [](auto &made) { made.shift = 30; })}, {}}));
     // Consecutive jobs in the same slots.
     CHECK(machine.refuses("not written or not awaited", {{a0}, {copied(from_a0, 1, false, 1)}, {}}, 2));
     CHECK(machine.refuses("which is taken", {{}, {sent}, {}}, 2));

@@ -116,9 +116,9 @@ double shortest_us(const std::function<void()> &work)
     for (unsigned i = 0; i < ROUNDS; i++) {
         const auto start = std::chrono::steady_clock::now();
         work();
-        shortest = std::min(shortest,
-                            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-                                .count());
+        shortest = std::min(
+            shortest,
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
     return shortest;
 }
@@ -144,30 +144,47 @@ std::vector<Named> operations(const Chain &chain)
     const auto primes = static_cast<unsigned>(chain.data.size());
     using Kind = Operation::Kind;
     std::vector<Named> found{
-        {"multiply", {Kind::multiply, primes}, 3, primes,
+        {"multiply",
+         {Kind::multiply, primes},
+         3,
+         primes,
          [](const auto &a, const auto &b, const auto &, const auto &, auto &out) { multiply(a, b, out); }},
-        {"multiply_relinearize", {Kind::multiply_relinearize, primes}, 2, primes,
+        {"multiply_relinearize",
+         {Kind::multiply_relinearize, primes},
+         2,
+         primes,
          [](const auto &a, const auto &b, const auto &, const auto &keys, auto &out) {
              multiply(a, b, keys, out);
          }},
-        {"relinearize", {Kind::switch_last, primes, 3}, 2, primes,
+        {"relinearize",
+         {Kind::switch_last, primes, 3},
+         2,
+         primes,
          [](const auto &, const auto &, const auto &product, const auto &keys, auto &out) {
              relinearize(product, keys, out);
          }},
-        {"rotate", {Kind::switch_last, primes, 2}, 2, primes,
+        {"rotate",
+         {Kind::switch_last, primes, 2},
+         2,
+         primes,
          [](const auto &a, const auto &, const auto &, const auto &keys, auto &out) {
              rotate(a, 1, keys, out);
          }}};
     if (chain.plain_modulus) {
-        found.push_back({"mod_switch", {Kind::divide, primes, 2, 1}, 2, primes - 1,
+        found.push_back({"mod_switch",
+                         {Kind::divide, primes, 2, 1},
+                         2,
+                         primes - 1,
                          [](const auto &a, const auto &, const auto &, const auto &, auto &out) {
                              mod_switch(a, 1, out);
                          }});
     } else {
-        found.push_back({"rescale", {Kind::divide, primes, 2, 1}, 2, primes - 1,
-                         [](const auto &a, const auto &, const auto &, const auto &, auto &out) {
-                             rescale(a, 1, out);
-                         }});
+        found.push_back(
+            {"rescale",
+             {Kind::divide, primes, 2, 1},
+             2,
+             primes - 1,
+             [](const auto &a, const auto &, const auto &, const auto &, auto &out) { rescale(a, 1, out); }});
     }
     return found;
 }
@@ -183,8 +200,8 @@ class Bench
         }
         std::vector<std::uint32_t> all = chain.data;
         all.insert(all.end(), chain.special.begin(), chain.special.end());
-        const auto digits = static_cast<unsigned>((chain.data.size() + chain.digit_primes - 1) /
-                                                  chain.digit_primes);
+        const auto digits =
+            static_cast<unsigned>((chain.data.size() + chain.digit_primes - 1) / chain.digit_primes);
         const auto relinearization = random_polynomials(2 * digits, all, n_);
         const auto galois = random_polynomials(2 * digits, all, n_);
         for (const auto &context : contexts_) {
@@ -225,7 +242,8 @@ class Bench
                    product = random_polynomials(3, chain_.data, n_);
         const auto compute = [&](std::size_t which, Ciphertext &out) {
             const auto &context = contexts_[which];
-            const Ciphertext first = random_ciphertext(context, 2, a), second = random_ciphertext(context, 2, b),
+            const Ciphertext first = random_ciphertext(context, 2, a),
+                             second = random_ciphertext(context, 2, b),
                              third = random_ciphertext(context, 3, product);
             named.compute(first, second, third, keys_[which], out);
         };
@@ -250,9 +268,8 @@ class Bench
                              second = random_ciphertext(contexts_[which], 2, b),
                              third = random_ciphertext(contexts_[which], 3, product);
             Ciphertext out;
-            std::printf(", \"%s_us\": %.2f", contexts_[which]->isa(), shortest_us([&] {
-                            named.compute(first, second, third, keys_[which], out);
-                        }));
+            std::printf(", \"%s_us\": %.2f", contexts_[which]->isa(),
+                        shortest_us([&] { named.compute(first, second, third, keys_[which], out); }));
             if (!same(out, expected)) {
                 stop(std::string(scheme_) + " " + named.name + ": back-ends differ");
             }
@@ -275,7 +292,8 @@ class Bench
         const Machine &machine = simulated_->machine();
         const unsigned first = machine.slots_b - static_cast<unsigned>(t.digits.size()) * 2 * t.all();
         const coprocessor::Circuit circuit = coprocessor::circuit(t, operation, machine.montgomery_bits);
-        const auto found = coprocessor::schedule(circuit.graph, machine, {first, first}, coprocessor::Turn::alone);
+        const auto found =
+            coprocessor::schedule(circuit.graph, machine, {first, first}, coprocessor::Turn::alone);
         return found ? found->cycles : 0;
     }
 
@@ -283,11 +301,11 @@ class Bench
     double in_a_row(const Named &named)
     {
         const Tables &t = tables_of(context());
-        const SwitchingKey *const key = !named.operation.uses_key() ? nullptr
-                                        : named.operation.components == 3 ||
-                                                named.operation.kind != Operation::Kind::switch_last
-                                            ? &relinearization_key(keys_[0])
-                                            : &galois_key(keys_[0], galois_element(context(), 1));
+        const SwitchingKey *const switching =
+            !named.operation.uses_key() ? nullptr
+            : named.operation.components == 3 || named.operation.kind != Operation::Kind::switch_last
+                ? &relinearization_key(keys_[0])
+                : &galois_key(keys_[0], galois_element(context(), 1));
         std::vector<std::array<Ciphertext, 2>> operands(IN_A_ROW);
         std::vector<Ciphertext> results(IN_A_ROW);
         std::vector<Offload::Call> calls;
@@ -307,7 +325,11 @@ class Bench
                                  return polynomial(results[i], p.component, p.prime);
                              }});
         }
-        if (!t.offload->run(t, named.operation, key, calls)) {
+        coprocessor::Key key{};
+        if (switching) {
+            key = coprocessor_key(t, *switching);
+        }
+        if (!t.offload->run(t, named.operation, switching ? &key : nullptr, calls)) {
             stop(std::string(named.name) + " does not fit the coprocessor");
         }
         const std::vector<std::uint64_t> ends = simulated_->host.job_ends_ps;
@@ -334,7 +356,7 @@ class Bench
 
     const char *scheme_;
     Chain chain_;
-    Simulated *simulated_ = nullptr; // the context's
+    Simulated *simulated_ = nullptr;                       // the context's
     std::vector<std::shared_ptr<const Context>> contexts_; // with the coprocessor, and without: by back-end
     std::vector<EvaluationKeys> keys_;
     std::size_t n_;

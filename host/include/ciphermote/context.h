@@ -59,8 +59,10 @@ class Context
     //
     // coprocessor: computes the evaluator's operations that its machine can hold; null: none. Error if it has
     // another degree.
-    explicit Context(Chain chain, const std::string &isa = "", std::unique_ptr<Coprocessor> coprocessor = nullptr);
-    explicit Context(Insecure given, const std::string &isa = "", std::unique_ptr<Coprocessor> coprocessor = nullptr);
+    explicit Context(Chain chain, const std::string &isa = "",
+                     std::unique_ptr<Coprocessor> coprocessor = nullptr);
+    explicit Context(Insecure given, const std::string &isa = "",
+                     std::unique_ptr<Coprocessor> coprocessor = nullptr);
     ~Context();
     Context(const Context &) = delete;
     Context &operator=(const Context &) = delete;
@@ -69,7 +71,7 @@ class Context
     std::size_t n() const;
     const char *isa() const;
     bool operator==(const Context &other) const; // whatever their coprocessors
-    CoprocessorUse coprocessor_use() const;                // zeros without a coprocessor
+    CoprocessorUse coprocessor_use() const;      // zeros without a coprocessor
 
   private:
     friend struct Inside;

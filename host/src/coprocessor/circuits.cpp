@@ -22,8 +22,9 @@ class Builder
 {
   public:
     Builder(const Tables &t, const Operation &operation, unsigned montgomery_bits)
-        : t_(t), operation_(operation), primes_(operation.primes),
-          circuit_{Graph(moduli_of(t), montgomery_bits), {}, {}}, graph_(circuit_.graph)
+        : t_(t), operation_(operation),
+          primes_(operation.primes), circuit_{Graph(moduli_of(t), montgomery_bits), {}, {}},
+          graph_(circuit_.graph)
     {
     }
 
@@ -133,8 +134,8 @@ class Builder
                 const Modulus &lower = modulus(group.first() + j);
                 weight = own.multiply(weight, own.inverse(own.residue(lower.q())));
                 sum.add(found.parts[j], negative(m, weight));
-                offset = own.residue(offset +
-                                     std::uint64_t{own.multiply(weight, own.residue(lower.q() / 2))});
+                offset =
+                    own.residue(offset + std::uint64_t{own.multiply(weight, own.residue(lower.q() / 2))});
             }
             found.parts.push_back(graph_.sum(m, sum.add(coefficients, weight).add_constant(offset)));
         }
@@ -188,11 +189,10 @@ class Builder
         const auto values_at = [&](unsigned m) {
             std::vector<Value> values;
             for (const Digits &digit : all) {
-                const bool own =
-                    m >= digit.group->first() && m < digit.group->first() + digit.parts.size();
-                values.push_back(own ? c[m]
-                                     : graph_.sum(m, scaled(graph_.transform(m, false, lifted(digit, m))),
-                                                  Memory::a));
+                const bool own = m >= digit.group->first() && m < digit.group->first() + digit.parts.size();
+                values.push_back(
+                    own ? c[m]
+                        : graph_.sum(m, scaled(graph_.transform(m, false, lifted(digit, m))), Memory::a));
             }
             return values;
         };
@@ -303,8 +303,7 @@ class Builder
     {
         std::vector<Value> found;
         for (unsigned m = 0; m < primes_; m++) {
-            const Value coefficients =
-                graph_.transform(m, true, scaled(operand(ciphertext, component, m)));
+            const Value coefficients = graph_.transform(m, true, scaled(operand(ciphertext, component, m)));
             found.push_back(graph_.sum(m, scaled(coefficients, modulus(m).residue_of(factors[m]))));
         }
         return found;
@@ -362,8 +361,8 @@ class Builder
             std::vector<Value> remainder;
             for (unsigned j = 0; j < level.auxiliary; j++) {
                 const unsigned m = auxiliary_index(j);
-                const Sum sum = tensor(component, {a[0][j], a[1][j]},
-                                       {b[0].at_auxiliary[j], b[1].at_auxiliary[j]});
+                const Sum sum =
+                    tensor(component, {a[0][j], a[1][j]}, {b[0].at_auxiliary[j], b[1].at_auxiliary[j]});
                 remainder.push_back(graph_.sum(m, scaled(graph_.transform(m, true, sum))));
             }
             const Value v = quotient(level.remainder, remainder);
@@ -391,8 +390,7 @@ class Builder
             const Digits remainder = digits(last.primes, values);
             for (unsigned m = 0; m < left; m++) {
                 const std::uint32_t inverse = modulus(m).residue_of(last.inverse[m]);
-                const Value lift =
-                    graph_.transform(m, false, lifted(remainder, m, negative(m, inverse)));
+                const Value lift = graph_.transform(m, false, lifted(remainder, m, negative(m, inverse)));
                 send(graph_.sum(m, scaled(operand(0, component, m), inverse).add(lift)), component, m);
             }
         }

@@ -48,8 +48,7 @@ Value Graph::key(unsigned modulus, unsigned index)
 
 Value Graph::sum(unsigned modulus, const Sum &sum, std::optional<Memory> memory)
 {
-    return add(
-        {.kind = Kind::sum, .modulus = modulus, .memory = memory, .operands = weighted(modulus, sum)});
+    return add({.kind = Kind::sum, .modulus = modulus, .memory = memory, .operands = weighted(modulus, sum)});
 }
 
 Value Graph::quotient(std::span<const Value> values, std::span<const std::uint32_t> factors, unsigned shift)
@@ -82,7 +81,8 @@ bool Graph::fits(const Machine &machine) const
             const std::uint64_t factor = operand.multiplier ? largest[*operand.multiplier] : operand.weight;
             sum += static_cast<double>(factor * (operand.value ? largest[*operand.value] : 1));
         }
-        const double bound = node.shift ? 0x1p62 : std::min(0x1p62, std::ldexp(q, static_cast<int>(montgomery_bits_)));
+        const double bound =
+            node.shift ? 0x1p62 : std::min(0x1p62, std::ldexp(q, static_cast<int>(montgomery_bits_)));
         if (sum + std::ldexp(1, static_cast<int>(node.shift)) >= bound * (1 - 0x1p-40)) {
             return false;
         }

@@ -67,8 +67,8 @@ class Graph
         unsigned shift = 0;
         bool inverse = false;
         bool send = false;
-        std::optional<Memory> memory{}; // where it has to be
-        unsigned key = 0;               // which polynomial of the key
+        std::optional<Memory> memory{};       // where it has to be
+        unsigned key = 0;                     // which polynomial of the key
         std::vector<Sum::Operand> operands{}; // with weights as the machine takes them
     };
 

@@ -166,8 +166,7 @@ void Interpreter::deliver(std::size_t number)
     const Running &running = jobs_[number];
     for (unsigned k = 0; k < running.program.receives.size(); k++) {
         Slot &to = slot(running.program.receives[k].memory, running.program.receives[k].slot);
-        if (to.holds == Holds::resident || to.departing ||
-            (to.holds == Holds::operand && to.job == number)) {
+        if (to.holds == Holds::resident || to.departing || (to.holds == Holds::operand && to.job == number)) {
             fault("operand " + std::to_string(k) + " in a slot that is taken");
         }
         const std::uint32_t *const from = running.job->operands[k];
@@ -208,10 +207,10 @@ void Interpreter::collect(std::size_t number)
 const Interpreter::Slot &Interpreter::read(Memory memory, unsigned index, std::size_t number)
 {
     const Slot &from = slot(memory, index);
-    const bool here = from.holds == Holds::resident ||
-                      (from.job == number && (from.holds == Holds::result ||
-                                              (from.holds == Holds::operand &&
-                                               from.operand < jobs_[number].awaited)));
+    const bool here =
+        from.holds == Holds::resident ||
+        (from.job == number && (from.holds == Holds::result ||
+                                (from.holds == Holds::operand && from.operand < jobs_[number].awaited)));
     if (!here) {
         fault("a read of slot " + std::to_string(index) + ", which this job has not written or not awaited");
     }

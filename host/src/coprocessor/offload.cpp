@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "evaluate/key_switching.h"
-
 namespace ciphermote::coprocessor
 {
 
@@ -36,7 +34,8 @@ Offload::Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor)
 {
     if (machine_.log2_n != t.chain.log2_n) {
         throw Error("The coprocessor computes at n = " + std::to_string(std::size_t{1} << machine_.log2_n) +
-                    ", and the chain is for n = " + std::to_string(t.n()) + ": take a coprocessor of that degree.");
+                    ", and the chain is for n = " + std::to_string(t.n()) +
+                    ": take a coprocessor of that degree.");
     }
     // Keys stay in the last slots of memory B, in half of them if that holds one.
     if (key_polynomials_ > 0 && key_polynomials_ <= slots_b_) {
@@ -132,7 +131,7 @@ void Offload::forget_programs()
 }
 
 // Where the key is; if it is on the coprocessor nowhere, in the place of the one that was not used for longest.
-unsigned Offload::place_of(const Tables &t, const SwitchingKey &key)
+unsigned Offload::place_of(const Tables &t, const Key &key)
 {
     auto place = std::find_if(keys_.begin(), keys_.end(),
                               [&](const KeyPlace &one) { return one.number == key.number; });
@@ -147,24 +146,18 @@ unsigned Offload::place_of(const Tables &t, const SwitchingKey &key)
     return static_cast<unsigned>(place - keys_.begin());
 }
 
-// From the layout and the form of key switching's kernels (evaluate/key_switching.h).
-void Offload::load_key(const Tables &t, const SwitchingKey &key, unsigned first)
+void Offload::load_key(const Tables &t, const Key &key, unsigned first)
 {
-    const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
-    words residues(n);
+    words residues(t.n());
     for (unsigned m = 0; m < t.all(); m++) {
         const Modulus &modulus = t.moduli[m];
-        const std::uint32_t by =
-            modulus.multiply(modulus.inverse(two_to(32, modulus)), two_to(machine_.montgomery_bits, modulus));
-        for (std::size_t part = 0; part < 2 * digits; part++) {
-            for (std::size_t i = 0; i < n; i++) {
-                const std::size_t vector = m * (n / lanes) + i / lanes;
-                const auto centred =
-                    static_cast<std::int32_t>(key.residues[(vector * 2 * digits + part) * lanes + i % lanes]);
-                residues[i] = modulus.multiply(modulus.residue_of({centred, 0}), by);
+        const std::uint32_t r = two_to(machine_.montgomery_bits, modulus);
+        for (unsigned digit = 0; digit < t.digits.size(); digit++) {
+            for (unsigned component = 0; component < 2; component++) {
+                key.polynomial(digit, component, m, residues.data());
+                t.kernels->scale(residues.data(), residues.data(), modulus.factor(r), modulus.prime());
+                coprocessor_->load_polynomial(Memory::b, first + key_index(t, digit, component, m), residues);
             }
-            const auto digit = static_cast<unsigned>(part / 2), component = static_cast<unsigned>(part % 2);
-            coprocessor_->load_polynomial(Memory::b, first + key_index(t, digit, component, m), residues);
         }
     }
 }
@@ -181,8 +174,7 @@ CoprocessorUse Offload::use() const
     return use_;
 }
 
-bool Offload::run(const Tables &t, const Operation &operation, const SwitchingKey *key,
-                  std::span<const Call> calls)
+bool Offload::run(const Tables &t, const Operation &operation, const Key *key, std::span<const Call> calls)
 {
     const std::lock_guard lock(mutex_);
     Prepared &made = prepared(t, operation);

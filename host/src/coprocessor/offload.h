@@ -19,10 +19,16 @@
 namespace ciphermote
 {
 
-struct SwitchingKey;
-
 namespace coprocessor
 {
+
+// A key of key switching. At data primes it is times 1/P.
+struct Key {
+    std::uint64_t number; // no other key of the process has it
+    // Writes the residues of a polynomial.
+    std::function<void(unsigned digit, unsigned component, unsigned modulus, std::uint32_t *residues)>
+        polynomial;
+};
 
 class Offload
 {
@@ -38,7 +44,7 @@ class Offload
 
     // False, and nothing done, if the machine cannot hold the operation. key: null if it uses none. Several
     // calls overlap.
-    bool run(const Tables &t, const Operation &operation, const SwitchingKey *key, std::span<const Call> calls);
+    bool run(const Tables &t, const Operation &operation, const Key *key, std::span<const Call> calls);
     bool holds(const Tables &t, const Operation &operation);
     CoprocessorUse use() const;
 
@@ -66,8 +72,8 @@ class Offload
     bool load(Loaded *first, Loaded *second);
     void load(Loaded &loaded);
     void forget_programs();
-    unsigned place_of(const Tables &t, const SwitchingKey &key);
-    void load_key(const Tables &t, const SwitchingKey &key, unsigned first);
+    unsigned place_of(const Tables &t, const Key &key);
+    void load_key(const Tables &t, const Key &key, unsigned first);
     unsigned first_slot(unsigned key_place) const;
 
     std::unique_ptr<Coprocessor> coprocessor_;

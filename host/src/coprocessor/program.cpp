@@ -19,8 +19,8 @@ struct Field {
     std::uint64_t place(std::uint64_t value) const
     {
         if (value >> bits != 0) {
-            throw Error("A program of the coprocessor does not fit its words: a field of " + std::to_string(bits) +
-                        " bits is to hold " + std::to_string(value) + ".");
+            throw Error("A program of the coprocessor does not fit its words: a field of " +
+                        std::to_string(bits) + " bits is to hold " + std::to_string(value) + ".");
         }
         return value << low;
     }
@@ -124,8 +124,7 @@ Program decode(std::span<const std::uint64_t> words)
     };
     std::uint64_t word = next();
     for (; kind.of(word) == static_cast<unsigned>(Kind::receive); word = next()) {
-        program.receives.push_back(
-            {static_cast<Memory>(receive_memory.of(word)), receive_slot.of(word)});
+        program.receives.push_back({static_cast<Memory>(receive_memory.of(word)), receive_slot.of(word)});
     }
     for (;; word = next()) {
         Instruction instruction = instruction_of(word);

@@ -133,8 +133,8 @@ class Attempt
     bool lay_out()
     {
         const unsigned turns = plan_.turn == Turn::alone ? 1 : 2, turn = plan_.turn == Turn::odd ? 1 : 0;
-        std::array<unsigned, 2> operands{}, next{}, limit{std::min(plan_.machine.slots_a, most_slots),
-                                                           plan_.layout.work_slots};
+        std::array<unsigned, 2> operands{}, next{},
+            limit{std::min(plan_.machine.slots_a, most_slots), plan_.layout.work_slots};
         for (const Graph::Node &node : nodes_) {
             operands[index(node.memory.value_or(Memory::a))] += node.kind == Kind::operand;
         }
@@ -267,8 +267,8 @@ class Attempt
         if (nodes_[v].send || is_placed_[v]) {
             return true;
         }
-        const Memory memory = nodes_[v].memory.value_or(
-            free_[0].count() >= free_[1].count() ? Memory::a : Memory::b);
+        const Memory memory =
+            nodes_[v].memory.value_or(free_[0].count() >= free_[1].count() ? Memory::a : Memory::b);
         const std::optional<unsigned> slot = free_[index(memory)].take();
         if (slot) {
             places_[v] = {memory, *slot};
@@ -345,8 +345,7 @@ class Attempt
             if (!place(v)) {
                 return false;
             }
-            instruction.destination =
-                places_[v].memory == Memory::a ? Destination::a : Destination::b;
+            instruction.destination = places_[v].memory == Memory::a ? Destination::a : Destination::b;
             instruction.slot = places_[v].slot;
             instruction.send = node.send;
         }

@@ -79,10 +79,10 @@ class Clock
 };
 
 struct Prediction {
-    double latency;          // of one job, from its start until its last result has left
-    double pace;             // between the ends of consecutive jobs
-    double vector_unit;      // cycles for which it works on a job
-    double transformer;      // and for which the transformer does
+    double latency;     // of one job, from its start until its last result has left
+    double pace;        // between the ends of consecutive jobs
+    double vector_unit; // cycles for which it works on a job
+    double transformer; // and for which the transformer does
     std::size_t transforms, terms;
 };
 

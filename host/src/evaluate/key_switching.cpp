@@ -283,6 +283,24 @@ const SwitchingKey &galois_key(const EvaluationKeys &keys, std::uint32_t element
     return *found->second;
 }
 
+coprocessor::Key coprocessor_key(const Tables &t, const SwitchingKey &key)
+{
+    return {key.number, [&](unsigned digit, unsigned component, unsigned m, std::uint32_t *residues) {
+                const Modulus &modulus = t.moduli[m];
+                const std::size_t lanes = t.kernels->lanes, vectors = t.n() / lanes, digits = t.digits.size();
+                for (std::size_t v = 0; v < vectors; v++) {
+                    const std::uint32_t *const from =
+                        key.residues.data() + (((m * vectors + v) * digits + digit) * 2 + component) * lanes;
+                    std::transform(from, from + lanes, residues + v * lanes, [&](std::uint32_t centred) {
+                        return modulus.residue_of({static_cast<std::int32_t>(centred), 0});
+                    });
+                }
+                const std::uint32_t montgomery = modulus.residue(std::uint64_t{1} << 32);
+                t.kernels->scale(residues, residues, modulus.factor(modulus.inverse(montgomery)),
+                                 modulus.prime());
+            }};
+}
+
 // ---- switching ----
 
 namespace

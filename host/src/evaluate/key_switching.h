@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ciphermote/evaluate.h"
+#include "coprocessor/offload.h"
 #include "rns/memory.h"
 #include "rns/tables.h"
 
@@ -28,6 +29,9 @@ struct SwitchingKey {
 const SwitchingKey &relinearization_key(const EvaluationKeys &keys);
 const SwitchingKey &galois_key(const EvaluationKeys &keys, std::uint32_t element);
 const SwitchingKey &rekeying_key(const RekeyKey &key);
+
+// The key as a coprocessor takes it, while it lives.
+coprocessor::Key coprocessor_key(const Tables &t, const SwitchingKey &key);
 
 // One key for the polynomial that is being switched.
 struct Switching {

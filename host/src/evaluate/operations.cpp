@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "coprocessor/offload.h"
@@ -181,18 +182,22 @@ namespace
 
 using coprocessor::Operation;
 
-// Has the context's coprocessor compute the operation, if there is one that can. permuted: the result's components
-// are permuted as the key says.
-bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *key,
-               const Ciphertext &a, const Ciphertext &b, Ciphertext &out)
+// Whether the context has a coprocessor that can compute the operation; then it does. Results of a rotation
+// are permuted here.
+bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *key, const Ciphertext &a,
+               const Ciphertext &b, Ciphertext &out)
 {
     if (!t.offload) {
         return false;
     }
     const coprocessor::Offload::Call call{
-        [&](const coprocessor::Polynomial &p) { return polynomial(p.ciphertext ? b : a, p.component, p.prime); },
+        [&](const coprocessor::Polynomial &p) {
+            return polynomial(p.ciphertext ? b : a, p.component, p.prime);
+        },
         [&](const coprocessor::Polynomial &p) { return polynomial(out, p.component, p.prime); }};
-    if (!t.offload->run(t, operation, key, {&call, 1})) {
+    const std::optional<coprocessor::Key> given =
+        key ? std::optional(coprocessor_key(t, *key)) : std::nullopt;
+    if (!t.offload->run(t, operation, given ? &*given : nullptr, {&call, 1})) {
         return false;
     }
     if (key && !key->vectors.empty()) {
@@ -209,7 +214,6 @@ bool offloaded(const Tables &t, const Operation &operation, const SwitchingKey *
     return true;
 }
 
-// Both multiplied; relinearized if there is a key.
 void product_of(const Ciphertext &a, const Ciphertext &b, Ciphertext &product)
 {
     const Tables &t = tables_of(a);
@@ -312,7 +316,8 @@ void divide(const Ciphertext &a, unsigned count, double scale, Ciphertext &out)
     const unsigned left = a.primes() - count;
     const Divisor &last = t.divisors[count - 1][left - 1];
     write(out, &out == &a, a.context(), {a.components(), left, scale}, [&](Ciphertext &result) {
-        if (offloaded(t, {Operation::Kind::divide, a.primes(), a.components(), count}, nullptr, a, a, result)) {
+        if (offloaded(t, {Operation::Kind::divide, a.primes(), a.components(), count}, nullptr, a, a,
+                      result)) {
             return;
         }
         Scratch scratch(count + 1, t.n());

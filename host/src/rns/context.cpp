@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 
-#include "coprocessor/offload.h"
 #include "rns/inside.h"
 
 namespace ciphermote
@@ -95,18 +94,6 @@ std::size_t bits_of_product(std::span<const Modulus> moduli)
     return 32 * (product.size() - 1) + static_cast<std::size_t>(std::bit_width(product.back()));
 }
 
-void check_secure(const Tables &t)
-{
-    const unsigned bound = log2_bounds[t.chain.log2_n - 10];
-    const std::size_t bits = bits_of_product(t.moduli);
-    if (bits > bound) {
-        throw Error("The product of the chain's primes has " + std::to_string(bits) +
-                    " bits, and 128-bit security by the guidelines of 2024 allows " + std::to_string(bound) +
-                    " at n = " + std::to_string(t.n()) +
-                    ": take fewer or smaller primes, or a larger n (Insecure takes any chain, for tests).");
-    }
-}
-
 /*
  * Forward transforms are of what groups lift: digits, and at data primes the special primes and up to four
  * primes that rescaling divides by. The largest lift is below 2^26 + 3.03 * 2^27.
@@ -144,7 +131,21 @@ Divisor divisor_of(const std::vector<Modulus> &moduli, unsigned first, unsigned 
     return divisor;
 }
 
-std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
+} // namespace
+
+void check_secure(const Tables &t)
+{
+    const unsigned bound = log2_bounds[t.chain.log2_n - 10];
+    const std::size_t bits = bits_of_product(t.moduli);
+    if (bits > bound) {
+        throw Error("The product of the chain's primes has " + std::to_string(bits) +
+                    " bits, and 128-bit security by the guidelines of 2024 allows " + std::to_string(bound) +
+                    " at n = " + std::to_string(t.n()) +
+                    ": take fewer or smaller primes, or a larger n (Insecure takes any chain, for tests).");
+    }
+}
+
+std::unique_ptr<Tables> make_tables(Chain chain, const std::string &isa)
 {
     check_chain(chain);
     auto t = std::make_unique<Tables>();
@@ -188,16 +189,8 @@ std::unique_ptr<const Tables> make_tables(Chain chain, const std::string &isa, s
         }
     }
     set_bounds(*t);
-    if (coprocessor) {
-        t->offload = std::make_unique<coprocessor::Offload>(*t, std::move(coprocessor));
-    }
     return t;
 }
-
-} // namespace
-
-Tables::Tables() = default;
-Tables::~Tables() = default;
 
 double Tables::log2_modulus(unsigned primes) const
 {
@@ -206,17 +199,6 @@ double Tables::log2_modulus(unsigned primes) const
         sum += std::log2(moduli[m].q());
     }
     return sum;
-}
-
-Context::Context(Chain chain, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
-    : tables_(make_tables(std::move(chain), isa, std::move(coprocessor)))
-{
-    check_secure(*tables_);
-}
-
-Context::Context(Insecure given, const std::string &isa, std::unique_ptr<Coprocessor> coprocessor)
-    : tables_(make_tables(std::move(given.chain), isa, std::move(coprocessor)))
-{
 }
 
 Context::~Context() = default;
@@ -239,11 +221,6 @@ const char *Context::isa() const
 bool Context::operator==(const Context &other) const
 {
     return tables_->kernels == other.tables_->kernels && chain() == other.chain();
-}
-
-CoprocessorUse Context::coprocessor_use() const
-{
-    return tables_->offload ? tables_->offload->use() : CoprocessorUse{};
 }
 
 } // namespace ciphermote

@@ -38,10 +38,7 @@ struct Tables {
     std::vector<std::uint32_t> p_inverse; // 1/P modulo each data prime
     // What rescaling by so many primes divides by, for each number of primes that can be left; [count - 1].
     std::vector<Divisor> divisors[most_group_primes];
-    std::unique_ptr<coprocessor::Offload> offload; // null without a coprocessor
-
-    Tables();
-    ~Tables();
+    std::shared_ptr<coprocessor::Offload> offload; // null without a coprocessor
 
     std::size_t n() const
     {
@@ -61,6 +58,10 @@ struct Tables {
         return moduli[modulus].prime();
     }
 };
+
+// Without a coprocessor. Error as Context's constructors.
+std::unique_ptr<Tables> make_tables(Chain chain, const std::string &isa);
+void check_secure(const Tables &t);
 
 } // namespace ciphermote
 
