@@ -176,6 +176,10 @@ bench-rtl: setup-rtl
 bench-seal-offload: setup-rtl
 	.venv/bin/python bench/rtl/seal.py
 
+## the evaluator's operations on the simulated hardware beside the processor's (10 minutes)
+bench-rtl-evaluator: setup-rtl
+	.venv/bin/python bench/rtl/evaluator.py
+
 ## area of the hardware on three FPGA families, and its clock on one (half an hour)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py

@@ -67,7 +67,7 @@ template <class Number> class Polynomial
                 return multiply_plain(giant, constant(high[0], unscaled / giant.scale(), giant.primes()));
             }
             const Ciphertext factor = (*this)(high, levels - 1, primes + step_, unscaled / giant.scale());
-            return relinearize(multiply(factor, giant), keys_);
+            return multiply(factor, giant, keys_);
         }();
         Ciphertext scaled = rescaled(std::move(product));
         return plus(std::move(scaled), rest, levels, primes, scale);
