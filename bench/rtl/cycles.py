@@ -15,6 +15,10 @@ Rows of accelerators with two clocks repeat their experiment: streams of 128 bit
 two inverse transforms, from the beginning of the first beat in to the end of the last beat out;
 product.....paper.per_second is the pace of products that follow each other. Names without a pipeline are of
 the deep one.
+
+Rows of the evaluator, with the same clocks, count cycles of its own: those that another sum or transform adds
+to a program; and of programs from the write of their command to the end of the last beat out, or, in a row,
+from one to the next.
 """
 
 from __future__ import annotations
@@ -179,6 +183,26 @@ def paper_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     return rows
 
 
+def evaluator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
+    """Cycles of instructions, transforms and programs of the harness, transfers included."""
+    taken = json.loads(run_python("verilated.py", "evaluator", name))
+    params = {
+        "n": 1 << parameters["LOG2_N"],
+        "bits": parameters["WIDTH"],
+        "units": 1 << parameters["LOG2_UNITS"],
+        "stream_bits": 32 << parameters["LOG2_STREAM"],
+        "configuration": name,
+        "pipeline": pipeline_of(parameters),
+        "kind": "simulated",
+        "assumed_stream_mhz": 250,
+        "assumed_engine_mhz": 200,
+    }
+    stem = f"n{params['n']}.u{params['units']}{suffix_of(parameters)}"
+    return [
+        Row(f"evaluator.{what}.{stem}.cycles", of["cycles"], "cycles", params) for what, of in taken.items()
+    ]
+
+
 def show(rows: list[Row], console: Console) -> None:
     table = Table(title="The hardware's cycles, simulated", title_justify="left")
     for column in ("figure", "simulated", "published, quoted"):
@@ -200,6 +224,7 @@ def main() -> int:
         ("cm_ntt_engine", engine_rows),
         ("cm_ntt_accelerator", accelerator_rows),
         ("cm_ntt_accelerator_two_clocks", paper_rows),
+        ("cm_evaluator_two_clocks", evaluator_rows),
     )
     console = Console()
     rows: list[Row] = []

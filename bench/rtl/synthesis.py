@@ -48,6 +48,7 @@ RUNS = [
     ),
     ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
     ("cm_client_engine", "n4096_u8_p3_deep", "xc7"),
+    ("cm_evaluator_two_clocks", "n4096_u64_s128_deep", "xc7"),
     *(
         ("cm_ntt_engine", name, "cyclonev")
         for name in ("n1024_u1_deep", "n1024_u8_deep", "n4096_u2_w40_deep")
@@ -71,7 +72,7 @@ def rows_of(top: str, name: str, target: str) -> list[Row]:
     counts: dict[str, Any] = json.loads(run_python("synthesis.py", top, name, target))
     flattened = counts.pop("flattened")
     method = "synthesis" if flattened else "synthesis, hierarchical sum"
-    stem = f"{top.removeprefix('cm_').removeprefix('ntt_')}.{name}.{target}"
+    stem = f"{top.removeprefix('cm_').removeprefix('ntt_').removesuffix('_two_clocks')}.{name}.{target}"
     rows = []
     for kind, value in counts.items():
         quoted = PARAMETRIC_NTT.get((name, target), {}).get(kind) if top == "cm_ntt_engine" else None

@@ -71,7 +71,8 @@ module cm_evaluator_sequencer #(
     localparam [1:0] FROM_A = 2'd0, FROM_B = 2'd1, FROM_SET = 2'd2, FROM_ONE = 2'd3;
     localparam [1:0] TO_A = 2'd0, TO_B = 2'd1, TO_SET = 2'd2, TO_NOTHING = 2'd3;
     localparam integer ROWS = 1 << ROW_BITS;
-    localparam integer GAP = (LATENCY > ROWS) ? LATENCY - ROWS : 0;
+    // A header takes 3 cycles more than a term: it is fetched, and so are its first terms behind it.
+    localparam integer GAP = (LATENCY > ROWS + 3) ? LATENCY - ROWS - 3 : 0;
     localparam integer WAIT_BITS = $clog2(LATENCY + 4);
     localparam [WAIT_BITS-1:0] DRAINED = LATENCY[WAIT_BITS-1:0] + 2'd2;
 

@@ -44,7 +44,8 @@ struct program {
     void begin(uint64_t modulus, destination to, uint64_t slot, uint64_t shift = 0)
     {
         header = code.size();
-        code.push_back(modulus << 8 | (shift != 0 ? uint64_t{1} << 12 : 0) | shift << 13 | to << 19 | slot << 21);
+        code.push_back(modulus << 8 | (shift != 0 ? uint64_t{1} << 12 : 0) | shift << 13 | to << 19 |
+                       slot << 21);
     }
 
     void times(source from, uint64_t slot, uint64_t weight)
@@ -81,8 +82,8 @@ struct bench {
             words twiddles(N);
             const word scale = power(2, host.machine().twiddle_bits, next.q);
             for (unsigned j = 0; j < N; j++) {
-                twiddles[j] = static_cast<uint32_t>(
-                    multiply(power(next.psi, bit_reverse(j), next.q), scale, next.q));
+                twiddles[j] =
+                    static_cast<uint32_t>(multiply(power(next.psi, bit_reverse(j), next.q), scale, next.q));
             }
             host.load_modulus(prime, static_cast<uint32_t>(next.q), twiddles.data());
         }
@@ -104,8 +105,8 @@ void print(const char *name, const evaluator_host::cost &cost, const char *end)
 {
     std::printf("\"%s\": {\"ps\": %llu, \"cycles\": %llu, \"beats_in\": %llu, \"beats_out\": %llu}%s", name,
                 static_cast<unsigned long long>(cost.ps), static_cast<unsigned long long>(cost.cycles),
-                static_cast<unsigned long long>(cost.beats_in), static_cast<unsigned long long>(cost.beats_out),
-                end);
+                static_cast<unsigned long long>(cost.beats_in),
+                static_cast<unsigned long long>(cost.beats_out), end);
 }
 
 // a b for each of SOURCES primes; consecutive jobs use other slots, `offset` apart.
@@ -167,7 +168,8 @@ void run_products(bench &b, unsigned jobs, const char *name, const char *end)
             const ring &r = b.rings[i];
             const auto wide = [](const words &a) { return polynomial(a.begin(), a.end()); };
             require(transform(wide(results[j][i]), r) == pointwise(transform(wide(operands[j][2 * i]), r),
-                                                                   transform(wide(operands[j][2 * i + 1]), r), r),
+                                                                   transform(wide(operands[j][2 * i + 1]), r),
+                                                                   r),
                     name);
         }
     }
@@ -247,6 +249,61 @@ void run_conversion(bench &b, const char *name, const char *end)
     print(name, b.host.last_run, end);
 }
 
+// Cycles that another of some instructions takes, at the end of `times` of them: what they leave in slot 1 of
+// memory A is sent, and compared with what they must.
+template <typename Write> uint64_t cycles_of(bench &b, Write write)
+{
+    constexpr unsigned FEW = 4, MANY = 12; // even: the instructions may take turns
+    uint64_t taken[2];
+    words results[2];
+    for (unsigned i = 0; i < 2; i++) {
+        program p;
+        for (unsigned k = 0; k < (i == 0 ? FEW : MANY); k++) {
+            write(p, k);
+        }
+        p.begin(0, TO_A, 0);
+        p.times(FROM_A, 1, b.r(0));
+        p.sends();
+        p.ends();
+        b.load(p);
+        results[i].resize(N);
+        b.host.run({{0, {}, {results[i].data()}}});
+        taken[i] = b.host.last_run.cycles;
+    }
+    require(results[0] == results[1], "the same instructions once more");
+    return (taken[1] - taken[0] + (MANY - FEW) / 2) / (MANY - FEW);
+}
+
+// A sum of one term, and of three.
+void run_sums(bench &b)
+{
+    const words a = narrow(random_polynomial(b.rings[0]));
+    b.host.load_polynomial(false, 2, a.data());
+    for (const unsigned terms : {1u, 3u}) {
+        const uint64_t cycles = cycles_of(b, [&](program &p, unsigned) {
+            p.begin(0, TO_A, 1);
+            for (unsigned t = 0; t < terms; t++) {
+                p.times(FROM_A, 2, b.r(0));
+            }
+        });
+        std::printf("\"sum_of_%u\": {\"cycles\": %llu}, ", terms, static_cast<unsigned long long>(cycles));
+    }
+}
+
+// Transforms with both sets in turn: one is drained and filled while the other one's transform runs.
+void run_transforms(bench &b)
+{
+    const uint64_t cycles = cycles_of(b, [&](program &p, unsigned k) {
+        if (k > 1) {
+            p.begin(0, TO_A, 1);
+            p.times(FROM_SET, k & 1, b.r(0));
+        }
+        p.begin(0, TO_SET, k & 1);
+        p.times(FROM_A, 2, b.r(0));
+    });
+    std::printf("\"transform\": {\"cycles\": %llu}, ", static_cast<unsigned long long>(cycles));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -254,6 +311,8 @@ int main(int argc, char **argv)
     random_bits.seed(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     const auto b = std::make_unique<bench>();
     std::printf("{");
+    run_sums(*b);
+    run_transforms(*b);
     run_products(*b, 1, "products", ", ");
     run_products(*b, 6, "products_in_a_row", ", ");
     run_conversion(*b, "conversion", "}\n");

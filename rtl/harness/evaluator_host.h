@@ -42,8 +42,8 @@ class evaluator_host
     };
 
     accelerator_model hardware;
-    cost last_run;                      // of the last call of run()
-    std::vector<uint64_t> job_ends_ps;  // since its beginning, when each job's last beat out ended
+    cost last_run;                     // of the last call of run()
+    std::vector<uint64_t> job_ends_ps; // since its beginning, when each job's last beat out ended
 
     evaluator_host()
     {
@@ -120,8 +120,8 @@ class evaluator_host
         for (size_t ended = 0; ended < jobs.size(); ended++) {
             for (; begun < jobs.size() && begun < ended + QUEUE; begun++) {
                 hardware.write(CM_EVALUATOR_COMMAND_OFFSET,
-                               CM_EVALUATOR_CODE_RUN
-                                   | jobs[begun].program << CM_EVALUATOR_COMMAND_ARGUMENT_LOW);
+                               CM_EVALUATOR_CODE_RUN | jobs[begun].program
+                                                           << CM_EVALUATOR_COMMAND_ARGUMENT_LOW);
                 for (const uint32_t *operand : jobs[begun].operands) {
                     hardware.send(operand, n());
                 }
@@ -149,7 +149,7 @@ class evaluator_host
     }
 
   private:
-    static constexpr size_t QUEUE = 4;              // runs that are queued ahead; two take part at a time
+    static constexpr size_t QUEUE = 4;             // runs that are queued ahead; two take part at a time
     static constexpr uint64_t PATIENCE = 1u << 21; // cycles
 
     shape built{};

@@ -113,8 +113,8 @@ endmodule
 
 @pytest.mark.parametrize("missing", ["", "accelerator", "client", "engine", "evaluator", "zero"])
 def test_a_design_depends_on_them(missing, tmp_path):
-    """missing: a room whose core the design does not name; the engine comes along with any other, and the accelerator with
-    the evaluator."""
+    """missing: a room whose core the design does not name. The engine comes along with any other, and so does
+    the accelerator with the evaluator."""
     depends = ", ".join(name_of(core) for room, core in sorted(CORES.items()) if room != missing)
     (tmp_path / "top.core").write_text(DESIGN.replace("DEPENDS", depends))
     (tmp_path / "top.sv").write_text(

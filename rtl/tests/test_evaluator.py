@@ -171,7 +171,8 @@ async def tells_what_it_is(dut):
         value = await evaluator.read(CONSTANTS[f"{register}_OFFSET"])
         names = [n.removesuffix("_LOW") for n in CONSTANTS if n.startswith(f"{register}_") and "_LOW" in n]
         return {
-            n.removeprefix(f"{register}_"): value >> CONSTANTS[f"{n}_LOW"] & ((1 << CONSTANTS[f"{n}_BITS"]) - 1)
+            n.removeprefix(f"{register}_"): value >> CONSTANTS[f"{n}_LOW"]
+            & ((1 << CONSTANTS[f"{n}_BITS"]) - 1)
             for n in names
         }
 
@@ -186,7 +187,7 @@ async def tells_what_it_is(dut):
 
 @cocotb.test()
 async def a_polynomial_that_was_loaded_stays(dut):
-    bench, evaluator, rng = await started(dut, 3)
+    bench, evaluator, _ = await started(dut, 3)
     await bench.load()
     for memory in MEMORIES:
         slot = bench.slots[memory] - 1
@@ -198,7 +199,7 @@ async def a_polynomial_that_was_loaded_stays(dut):
 
 @cocotb.test()
 async def a_bad_word_ends_the_program_and_the_next_one_is_right(dut):
-    bench, evaluator, rng = await started(dut, 4, patience=1)
+    bench, evaluator, _ = await started(dut, 4, patience=1)
     await bench.load()
     good = Term(ONE, 0, 0)
     last = Instruction([good], destination=A, slot=8, send=True, end=True)
@@ -235,7 +236,11 @@ async def a_bad_word_ends_the_program_and_the_next_one_is_right(dut):
     programs["shift by 0"] = Program([], of(good)).words()
     programs["shift by 0"][0] |= 1 << 12
     programs["kind"] = [3 << 62, *Program([], [last]).words()]
-    programs["a late receive word"] = [*Program([], of(good)).words()[:2], 2 << 62, *Program([], [last]).words()]
+    programs["a late receive word"] = [
+        *Program([], of(good)).words()[:2],
+        2 << 62,
+        *Program([], [last]).words(),
+    ]
     programs["nothing"] = [0]
     for name, words in programs.items():
         await evaluator.load_program(0, words)
@@ -271,7 +276,11 @@ async def a_failed_run_sends_zeros_and_the_next_one_is_right(dut):
     copies = [
         Program(
             [(A, slot)],
-            [Instruction([Term(A, slot, 0)], 0, destination=B, slot=2 + slot, arrivals=1, send=True, end=True)],
+            [
+                Instruction(
+                    [Term(A, slot, 0)], 0, destination=B, slot=2 + slot, arrivals=1, send=True, end=True
+                )
+            ],
         )
         for slot in (0, 1)
     ]
@@ -311,7 +320,7 @@ async def a_failed_run_sends_zeros_and_the_next_one_is_right(dut):
 
 @cocotb.test()
 async def a_modulus_is_loaded_whole_or_not_at_all(dut):
-    bench, evaluator, rng = await started(dut, 6)
+    bench, evaluator, _ = await started(dut, 6)
     await bench.load()
     ring = bench.machine.moduli[0]
 
@@ -406,7 +415,18 @@ async def a_reset_at_any_moment_leaves_it_usable(dut):
     await run_programs(bench, count=2, length=8)
 
 
-PUBLIC = {"q", "q_i", "bound", "round", "round_i", "minus_h_i", "reduction_h", "h_here", "primes", "s_axis_tdata_i"}
+PUBLIC = {
+    "q",
+    "q_i",
+    "bound",
+    "round",
+    "round_i",
+    "minus_h_i",
+    "reduction_h",
+    "h_here",
+    "primes",
+    "s_axis_tdata_i",
+}
 """Constants of an instruction or a load, what the host drives, and what accompanies a term through the
 pipeline:"""
 ACCOMPANIES = {"u_round", "u_write", "u_result_h", "u_h"}
@@ -461,6 +481,25 @@ async def a_reset_wipes_every_residue(dut):
         assert not left, left[:10]
         await cycles(dut)
         bench.machine = Machine(*bench.sizes)
+
+
+@cocotb.test()
+async def an_instruction_waits_for_the_operands_that_it_names(dut):
+    bench, evaluator, _ = await started(dut, 13)
+    await bench.load()
+    first = Instruction([Term(A, 0, 0)], destination=B, slot=2, arrivals=1, send=True)
+    both = Instruction([Term(A, 0, 1), Term(B, 0, 2)], destination=B, slot=3, arrivals=2, send=True, end=True)
+    program = Program([(A, 0), (B, 0)], [first, both])
+    await evaluator.load_program(0, program.words())
+    for _ in range(2):
+        operands = [bench.polynomial() for _ in range(2)]
+        results = bench.machine.run(program, operands)
+        await evaluator.run(0, [])
+        for operand, result in zip(operands, results, strict=True):
+            await cycles(dut, 4 * bench.machine.n)
+            assert not evaluator.packets
+            evaluator.send(operand)
+            assert await evaluator.receive() == result
 
 
 @cocotb.test()

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tools import ROOT, RTL, accelerators, accelerators_of_two_clocks, configurations
+from tools import ROOT, RTL, accelerators, accelerators_of_two_clocks, configurations, evaluators
 
 PAGE = (RTL / "README.md").read_text(encoding="utf-8")
 
@@ -117,6 +117,21 @@ def test_row_of_the_published_experiment(name):
     rates = [f"{value:,}" for row, (value, _) in rows if ".paper." in row]
     bits = rows[0][1][1]["stream_bits"]
     assert f"| {name} | {bits} bits | {time:.3f} us | {(rates or ['-'])[0]} |\n" in PAGE
+
+
+def evaluator_row(name, shape):
+    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{SUFFIX[shape['DEEP']]}"
+    taken = {
+        what: f"{CYCLES[f'evaluator.{what}.{stem}.cycles'][0]:,}"
+        for what in ("sum_of_1", "sum_of_3", "transform", "products", "products_in_a_row", "conversion")
+    }
+    sums = f"{taken.pop('sum_of_1')}, {taken.pop('sum_of_3')}"
+    return f"| {' | '.join([name, sums, *taken.values(), area('evaluator', name)])} |"
+
+
+@pytest.mark.parametrize("name", evaluators())
+def test_row_of_the_evaluator(name):
+    assert f"{evaluator_row(name, evaluators()[name])}\n" in PAGE
 
 
 OFFLOADED = {

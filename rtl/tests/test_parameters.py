@@ -47,7 +47,11 @@ ILLEGAL = [
     (ENGINE, {"FORWARD": 1, "DEEP": 0}, "FORWARD must be 0, or 1 with DEEP 1 or 2 and GENERATE 0."),
     (ENGINE, {"COPIES": 1}, "COPIES must be 0, or 1 with two sets."),
     (ENGINE, {"LOG2_TABLES": 1}, "LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0."),
-    (ENGINE, {"LOG2_TABLES": 5, "OPERANDS": 0}, "LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0."),
+    (
+        ENGINE,
+        {"LOG2_TABLES": 5, "OPERANDS": 0},
+        "LOG2_TABLES must be 0, or up to 4 with OPERANDS 0 and GENERATE 0.",
+    ),
     (ENGINE, {"LOG2_TABLE_LANES": 1}, "LOG2_TABLE_LANES must be from 0 to LOG2_LANES."),
     (ACCELERATOR, {"EARLY": 2}, "EARLY must be 0 or 1."),
     ("cm_ntt_accelerator_two_clocks", {"LOG2_STREAM": 3}, "LOG2_STREAM must be from 0 to LOG2_BEAT."),

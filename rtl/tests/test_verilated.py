@@ -4,9 +4,9 @@ Verilog. Each computes the results of an independent transform, in at most the s
 
 import pytest
 from simulation import slow
-from verilated import cycles
+from verilated import cycles, evaluator
 
-from tools import accelerators, configurations
+from tools import accelerators, configurations, evaluators
 
 MOST_CYCLES = {
     "n1024_u8": {"forward": 649, "inverse": 649, "product": 1_423},
@@ -94,3 +94,34 @@ def test_an_accelerator_faster_than_its_streams_keeps_them_busy():
     for job, packets in (("forward", 1), ("inverse", 1), ("double_product_transformed", 2)):
         assert taken[job]["latency"] < beats, job
         assert taken[job]["pace"] <= packets * beats + 4, job
+
+
+MOST_EVALUATOR_CYCLES = {
+    "sum_of_1": 64 + 3,
+    "sum_of_3": 3 * 64 + 3,
+    "transform": 433,
+    "products": 6_900,
+    "products_in_a_row": 4_925,
+    "conversion": 3_850,
+}
+"""n = 4096 with 64 units. Six packets arrive in 4,915 cycles."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", evaluators())
+def test_named_evaluator(name):
+    taken = evaluator(name, evaluators()[name])
+    for what, most in MOST_EVALUATOR_CYCLES.items():
+        assert 0 < taken[what]["cycles"] <= most, f"{what}: {taken[what]['cycles']} cycles"
+
+
+SMALL_EVALUATOR = {"LOG2_N": 6, "WIDTH": 27, "LOG2_UNITS": 2, "LOG2_BEAT": 2, "LOG2_STREAM": 2, "DEEP": 1}
+SMALL_EVALUATOR |= {"LOG2_SLOTS_A": 4, "LOG2_SLOTS_B": 4, "LOG2_MODULI": 2}
+SMALL_EVALUATOR |= {"LOG2_WEIGHTS": 6, "LOG2_PROGRAM": 8}
+
+
+def test_programs_from_c_plus_plus():
+    """evaluator_host.h and its programs, at a shape that is built in seconds."""
+    taken = evaluator("small", SMALL_EVALUATOR)
+    assert taken["products"]["beats_in"] == 6 * 16 and taken["products"]["beats_out"] == 3 * 16
+    assert taken["sum_of_3"]["cycles"] == taken["sum_of_1"]["cycles"] + 2 * 16
