@@ -507,29 +507,29 @@ async def results_that_wait_are_not_overwritten(dut):
     """Runs go on as far as they may while nothing leaves."""
     bench, evaluator, _ = await started(dut, 12)
     await bench.load()
-    programs = []
-    for parity in (0, 1):
-        places = bench.places(parity, 2)
-        sends = [
-            Instruction([Term(A, 4 * parity, i)], 0, destination=memory, slot=slot, arrivals=1, send=True)
-            for i, (memory, slot) in enumerate(places)
-        ]
-        again = [Instruction([Term(B, 8, 0)], destination=A, slot=slot, send=True) for slot in range(8, 16)]
-        sends += again if parity else []
-        sends[-1].end = True
-        programs.append(Program([(A, 4 * parity)], sends))
-    words = [program.words() for program in programs]
-    await evaluator.load_program(0, words[0] + words[1])
-    evaluator.holds = True
-    expected = []
-    for number in range(5):
-        expected += await bench.queue(programs[number % 2], number % 2 * len(words[0]))
-    await cycles(dut, 60 * bench.machine.n)
-    evaluator.holds = False
-    for packet in expected:
-        assert await evaluator.receive() == packet
-    await evaluator.idle()
-    assert await evaluator.errors() == 0
+    for more in (0, 9):  # in all, fewer results than may be queued, and more
+        programs = []
+        for parity in (0, 1):
+            others = [*((A, slot) for slot in range(8, 16)), (B, 8)]
+            places = bench.places(parity, 2) + others[: more * parity]
+            sends = [
+                Instruction([Term(A, 4 * parity, i)], 0, destination=memory, slot=slot, arrivals=1, send=True)
+                for i, (memory, slot) in enumerate(places)
+            ]
+            sends[-1].end = True
+            programs.append(Program([(A, 4 * parity)], sends))
+        words = [program.words() for program in programs]
+        await evaluator.load_program(0, words[0] + words[1])
+        evaluator.holds = True
+        expected = []
+        for number in range(5):
+            expected += await bench.queue(programs[number % 2], number % 2 * len(words[0]))
+        await cycles(dut, 30 * bench.machine.n)
+        evaluator.holds = False
+        for packet in expected:
+            assert await evaluator.receive() == packet
+        await evaluator.idle()
+        assert await evaluator.errors() == 0
 
 
 @cocotb.test()
@@ -539,14 +539,15 @@ async def operands_arrive_and_results_leave_while_it_computes(dut):
     await bench.load()
     n, beats = bench.machine.n, bench.machine.n // evaluator.beat
     rows = n >> settings()["LOG2_UNITS"]
-    for copies in (1, 3 * settings()["WIDTH"] // 2):
+    for copies, terms in ((1, 1), (5, 12)):
         programs = []
         for parity in (0, 1):
             at = 4 * parity
             copied = [
-                Instruction([Term(A, at, 1)] * 2, destination=A, slot=8, arrivals=2) for _ in range(copies)
+                Instruction([Term(A, at, 1)] * terms, destination=A, slot=8, arrivals=2)
+                for _ in range(copies)
             ]
-            end = Instruction([Term(A, at + 1, 1)], destination=B, slot=at + 2, send=True, end=True)
+            end = Instruction([Term(A, at + 1, 1)], destination=A, slot=at + 2, send=True, end=True)
             programs.append(Program([(A, at), (A, at + 1)], [*copied, end]))
         words = [program.words() for program in programs]
         await evaluator.load_program(0, words[0] + words[1])
@@ -559,7 +560,7 @@ async def operands_arrive_and_results_leave_while_it_computes(dut):
         await evaluator.idle()
         starts = evaluator.first_received_at
         pace = (starts[-1] - starts[1]) / (len(starts) - 2)
-        computing = copies * (2 * rows + max(0, 26 - rows) + 6) + rows + 60
+        computing = copies * (terms * rows + max(0, 26 - rows) + 3) + rows + 60
         arriving = 2 * (beats + 12)
         dut._log.info(f"a run every {pace} cycles; computing {computing}, arriving {arriving}")
         assert pace <= max(computing, arriving, beats) * 1.05
@@ -589,7 +590,7 @@ TWO_CLOCKS = (
 )
 SIZES = {"LOG2_SLOTS_A": 4, "LOG2_SLOTS_B": 4, "LOG2_MODULI": 2, "LOG2_WEIGHTS": 5, "LOG2_PROGRAM": 9}
 SHAPES = [
-    {"LOG2_N": 5, "LOG2_UNITS": 1, "LOG2_BEAT": 1, "DEEP": 0},
+    {"LOG2_N": 5, "LOG2_UNITS": 1, "LOG2_BEAT": 0, "DEEP": 0},
     slow({"LOG2_N": 5, "LOG2_UNITS": 2, "LOG2_BEAT": 1, "DEEP": 1}),
     slow({"LOG2_N": 5, "LOG2_UNITS": 0, "LOG2_BEAT": 0, "DEEP": 2, "LOG2_MODULI": 0}),
     slow({"LOG2_N": 6, "LOG2_UNITS": 2, "LOG2_BEAT": 2, "DEEP": 1, "WIDTH": 24, "LOG2_WEIGHTS": 7}),
