@@ -77,9 +77,10 @@ class Bench:
             else:
                 destination, slot = rng.choice(work)
             shift = rng.randrange(35, 63) if destination != SET and rng.random() < 0.3 else 0
+            last = instructions[-1] if instructions else None
             instructions.append(
                 Instruction(
-                    self.terms(readable, slot if destination == SET else None, most_terms),
+                    self.terms(readable, slot if destination == SET else None, last, most_terms),
                     rng.randrange(len(self.machine.moduli)),
                     shift,
                     destination,
@@ -92,11 +93,15 @@ class Bench:
             )
         return Program(receives, instructions)
 
-    def terms(self, readable, filled, most):
+    def terms(self, readable, filled, last, most):
+        """Random terms of an instruction; filled: the set that it fills; last: the instruction before, whose
+        result is often the first source."""
         rng = self.rng
         of_b = [slot for memory, slot in readable if memory == B]
         found = []
-        for _ in range(rng.choice((1, 1, 2, rng.randrange(1, most + 1)))):
+        if last and last.destination != SET and rng.random() < 0.5:
+            found.append(Term(last.destination, last.slot, rng.randrange(len(self.machine.weights))))
+        for _ in range(rng.choice((0, 1, 2, rng.randrange(most))) + (not found)):
             source = rng.choice((A, A, B, SET, SET, ONE))
             if source == SET and filled is not None:
                 slot = 1 - filled
@@ -564,6 +569,21 @@ async def operands_arrive_and_results_leave_while_it_computes(dut):
         arriving = 2 * (beats + 12)
         dut._log.info(f"a run every {pace} cycles; computing {computing}, arriving {arriving}")
         assert pace <= max(computing, arriving, beats) * 1.05
+
+
+@cocotb.test()
+async def a_result_leaves_while_terms_use_its_memory(dut):
+    bench, evaluator, _ = await started(dut, 14)
+    await bench.load()
+    sums = [Instruction([Term(A, 9, 1)] * 12, destination=A, slot=8) for _ in range(5)]
+    sums[-1].end = True
+    program = Program([], [Instruction([Term(ONE, 0, 0)], destination=A, slot=2, send=True), *sums])
+    await evaluator.load_program(0, program.words())
+    evaluator.first_received_at.clear()
+    await evaluator.run(0, [])
+    assert await evaluator.receive() == bench.machine.run(program, [])[0]
+    taken = evaluator.cycle - evaluator.first_received_at[0]
+    assert taken < 3 * bench.machine.n + 20, taken
 
 
 @cocotb.test()
