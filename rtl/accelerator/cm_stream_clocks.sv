@@ -86,7 +86,7 @@ module cm_stream_clocks #(
     wire                 wide_in_valid, wide_in_ready, wide_in_last;
     wire                 wide_out_valid, wide_out_ready, wide_out_last;
     generate
-        if (LOG2_RATIO == 0) begin : g_alike
+        if (LOG2_RATIO <= 0) begin : g_alike
             assign {wide_in_data, wide_in_keep} = {s_axis_tdata, s_axis_tkeep};
             assign {wide_in_last, wide_in_valid} = {s_axis_tlast, s_axis_tvalid};
             assign s_axis_tready = wide_in_ready;

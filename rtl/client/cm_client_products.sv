@@ -55,6 +55,7 @@ module cm_client_products #(
         takes_two <= !sums_i || by_turns_i;
         if (rst_i) {by_codec, by_sums, by_scale, takes_two} <= 4'd0;
     end
+    localparam integer FILL = (WIDTH < DIGIT) ? DIGIT - WIDTH : 0;
     wire [2*SECOND-1:0] t = {{(2 * SECOND - WIDTH){1'b0}}, t_i};
     wire [32:0] quotient = {{(33 - WIDTH){1'b0}}, wide_o[WIDTH+31:32]};
     genvar g;
@@ -68,7 +69,7 @@ module cm_client_products #(
             wire [63:0]        wide_a = {{31{coordinate[32]}}, coordinate} | ({64{by_sums}} & fraction_i)
                 | {32'd0, {32{by_scale}} & scaled_by};
             wire [DIGIT-1:0]   wide_b = ({DIGIT{by_codec}} & first_digits_i[DIGIT*g +: DIGIT])
-                | {{(DIGIT - WIDTH){1'b0}}, ({WIDTH{by_sums}} & residues_i[WIDTH*g +: WIDTH])
+                | {{FILL{1'b0}}, ({WIDTH{by_sums}} & residues_i[WIDTH*g +: WIDTH])
                                             | ({WIDTH{by_scale}} & message_i)};
             wire [31:0]        sum = (by_turns_i ? upper_i : g == 1) ? sums_so_far_i[63:32]
                 : sums_so_far_i[31:0];

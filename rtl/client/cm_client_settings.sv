@@ -180,7 +180,7 @@ module cm_client_settings #(
 
     // No other q has a transform, and its lowest bits are not stored.
     wire wrong_prime = prime_o && at[2:0] == MAP_PRIME_Q
-        && (data_i[LOG2_N:0] != {{LOG2_N{1'b0}}, 1'b1} || data_i[WIDTH-1:21] == {(WIDTH - 21){1'b0}});
+        && (data_i[LOG2_N:0] != {{LOG2_N{1'b0}}, 1'b1} || (data_i[WIDTH-1:0] >> 21) == {WIDTH{1'b0}});
     assign wrong_o = wrong_prime || wrong_setting;
 endmodule
 `default_nettype wire

@@ -43,7 +43,7 @@ module cm_client_uniform #(
 
     // The two fields, and whether they are residues.
     localparam [4:0] LEAST = 5'd22; // smallest width of q
-    localparam integer MORE = $clog2(WIDTH - 20);
+    localparam integer MORE = (WIDTH > 22) ? $clog2(WIDTH - 20) : 1;
     localparam [WIDTH-1:0] LOW = ~({WIDTH{1'b1}} << LEAST);
     wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits) | LOW;
     wire [3:0]       more = bits[3:0] - LEAST[3:0];

@@ -116,8 +116,8 @@ module cm_ntt_engine #(
                    "cm_ntt_engine: TABLE_NUMBER follows from LOG2_TABLES and must not be set.")
     endgenerate
     localparam integer UNITS = 1 << LOG2_UNITS;
-    localparam integer LANES = 1 << LOG2_LANES;
-    localparam integer TABLE_LANES = 1 << LOG2_TABLE_LANES;
+    localparam integer LANES = (LOG2_LANES < 0) ? 1 : 1 << LOG2_LANES;
+    localparam integer TABLE_LANES = (LOG2_TABLE_LANES < 0) ? 1 : 1 << LOG2_TABLE_LANES;
     localparam integer SETS = 1 << LOG2_SETS;
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer ADDRESS_BITS = LOG2_PAGES + ROW_BITS;
@@ -343,7 +343,7 @@ module cm_ntt_engine #(
     // first halves.
     localparam integer SIDES = (TABLE_LANES > 1) ? 2 : 1;
     localparam integer SIDE = TABLE_LANES / SIDES; // number of lanes of a side
-    localparam [LOG2_UNITS:0] ONES = {(LOG2_UNITS + 1){1'b1}};
+    localparam [LOG2_UNITS:0] ONES = '1;
     reg                        late;
     reg                        late_side;
     reg [TABLE_BITS-1:0]       late_address;
