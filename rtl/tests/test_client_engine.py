@@ -342,6 +342,16 @@ def test_a_counter_that_is_not_the_next():
     assert engine.simulate().frames == frames_of(first) + frames_of(second)
 
 
+@pytest.mark.parametrize("carry", [48, 63])
+def test_counters_that_carry_far_up(carry):
+    """Ciphertexts that follow each other; the first ones leave while the counter has moved on."""
+    case = case_of(set="n1024_q26", t=1000, ciphertexts=4, seed=14, counter=2**carry - 2)
+    engine = prepared(case, SMALL)
+    offer(engine, case)
+    encrypt(engine, case)
+    assert engine.simulate().frames == frames_of(case)
+
+
 @pytest.mark.parametrize("public", [False, True], ids=["symmetric", "public"])
 def test_coefficients_with_sixteen_butterflies(public):
     """A transform takes less time than the load of the next prime's set."""

@@ -8,7 +8,7 @@ from prove import PROOFS
 
 from tools import RTL
 
-FEWEST = 40
+FEWEST = 160
 
 
 def test_there_are_many():
