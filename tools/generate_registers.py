@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT_MAP = "rtl/client/cm_client_map.svh"
+MUTATIONS = "rtl/mutations.toml"
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,35 @@ def document(of: Map) -> str:
     if content["commands"]:
         lines += ["", "| code | command | what it does |", "|---|---|---|"]
         lines += [f"| {c['code']} | {c['name']} | {c['text']} |" for c in content["commands"]]
+    lines += countermeasures(content.get("countermeasures", []))
     if of.numbers:
         name = Path(of.numbers).name
         guide = "docs/client-engine-integration.md"
         lines += ["", f"Numbers of settings, commands and faults: [{name}]({name})."]
         lines += [f"What to write to them, and in which order: [{guide}](../../{guide})."]
     return "\n".join([*lines, ""])
+
+
+def countermeasures(named: list[dict[str, str]]) -> list[str]:
+    """A table of them. Each names a planted fault that breaks it, and so the check that finds the fault."""
+    if not named:
+        return []
+    faults = tomllib.loads((ROOT / MUTATIONS).read_text(encoding="utf-8"))
+    lines = [
+        *(
+            "",
+            "## Countermeasures",
+            "",
+            "Each stands in the source behind the comment `COUNTERMEASURE:`. The check",
+        ),
+        "injects what it is against and sees it refused, or proves that it cannot be. `make rtl-mutation` plants",
+        "the fault, which breaks the countermeasure, and the check must find it.",
+        *("", "| countermeasure | in | what it does | check | fault |", "|---|---|---|---|---|"),
+    ]
+    for of in named:
+        check = faults[of["fault"]]["check"]
+        lines.append(f"| {of['name']} | {of['file']} | {of['text']} | {check} | {of['fault']} |")
+    return lines
 
 
 def header(of: Map) -> str:

@@ -87,6 +87,7 @@ module cm_client_axi #(
     wire [14:0] address = address_held ? held_address : s_axil_awaddr;
     wire [31:0] data = data_held ? held_data : s_axil_wdata;
     wire        whole = data_held ? held_whole : &s_axil_wstrb;
+    // COUNTERMEASURE: WHOLE_WORDS
     wire        writes = responds && whole;
     wire        sets = writes && address[14];
     wire [13:0] offset = {address[13:2], 2'b00};
@@ -150,6 +151,7 @@ module cm_client_axi #(
 
     // --- reads ---------------------------------------------------------------------------------------------
 
+    // COUNTERMEASURE: KEY_WRITE_ONLY
     wire reads = s_axil_arvalid && !s_axil_rvalid;
     assign s_axil_arready = !s_axil_rvalid;
     always_ff @(posedge aclk) begin

@@ -92,10 +92,12 @@ module cm_client_commands #(
         || (draws_seeds && !secret_entered_i) ? 1'b0
         : (code_i == LOAD_KEY) ? trits_there_i : needs_no_key ? 1'b1
         : (code_i == PUBLIC) ? public_there_i : secret_there_i;
+    // COUNTERMEASURE: KEY_POLICY
     wire   allowed = (code_i != SYMMETRIC || policy_i[POLICY_ENCRYPT])
         && (code_i != DECRYPT || policy_i[1:0] == DECRYPT_ALWAYS
             || (policy_i[1:0] == DECRYPT_TAGGED && with_tags_i));
 
+    // COUNTERMEASURE: T_BOUND
     // Frames name t, so their tag binds it.
     wire [PRIMES-1:0] t_below;
     genvar g;

@@ -20,7 +20,9 @@ module cm_client_counter (
 );
     reg         counter_set; // The counter was set since keys were wiped.
     wire [63:0] counter_entered = {data_i, low_i};
+    // COUNTERMEASURE: COUNTER_RISES
     assign falls_o = write_i && fixed_i && counter_entered < counter_o;
+    // COUNTERMEASURE: COUNTER_ENDS
     assign exhausted_o = next_i && (!counter_set || counter_o >= end_i);
     always_ff @(posedge clk_i) begin
         if (write_i && !falls_o) begin

@@ -75,6 +75,7 @@ module cm_client_drain #(
         .last_kind_o(unused_last_kind), .last_o(last), .items_done_o(drains_done_o),
         .primes_done_o(unused_primes), .ciphertexts_done_o(drained_o), .pieces_done_o(unused_pieces)
     );
+    // COUNTERMEASURE: RESULT_HELD
     wire             start = decrypts_i && state == IDLE
         && reached(lanes_done_i, drains_done_o + 8'd1) && (!last || reached(read_o, drained_o + 8'd1))
         && (!ckks_i || prime_o != {LOG2_PRIMES{1'b0}} || drained_o == finished_i);

@@ -94,17 +94,19 @@ module cm_client_engine #(
     wire              keys_stay;  // Registers and memories of keys are not cleared.
     wire              wiping;
     wire [LOG2_N-1:0] wipe_address; // goes twice through the deepest memory
-    wire              fixed_write, wrong_setting, wrong_secret, wrong_key;
+    wire              fixed_write, policy_upset, wrong_setting, wrong_secret, wrong_key;
     wire              unknown_command, no_key, not_allowed, unfit;
     wire              exhausted, counter_falls, too_late, window_late;
     wire              read_fault, residue_fault, decoded_wrong, seeds_refused, entropy_fails;
     wire              out_of_range, ckks_wrong, too_many, ckks_too_many;
     wire              accepted; // A command is accepted.
     wire              fixes;    // It fixes what the secret key may do.
+    // COUNTERMEASURE: SETTING_IDLE
     cm_client_faults #(.LOG2_N(LOG2_N)) u_faults (
         .clk_i(clk_i), .rst_i(rst_i), .abort_i(abort_i), .accepted_i(accepted), .busy_i(write_i && !idle_o),
-        .command_i(unknown_command), .no_key_i(no_key), .policy_i(not_allowed || fixed_write),
-        .unfit_i(unfit), .frame_i(read_fault || residue_fault), .result_i(decoded_wrong),
+        .command_i(unknown_command), .no_key_i(no_key),
+        .policy_i(not_allowed || fixed_write || policy_upset), .unfit_i(unfit),
+        .frame_i(read_fault || residue_fault), .result_i(decoded_wrong),
         .counter_i(exhausted || counter_falls), .window_i(too_late),
         .entropy_i(seeds_refused || entropy_fails), .range_i(out_of_range || ckks_wrong),
         .too_many_i(too_many || ckks_too_many), .key_i(wrong_key || wrong_secret), .setting_i(wrong_setting),
@@ -164,8 +166,9 @@ module cm_client_engine #(
         .table_q_i(prime_q[table_prime]), .global_o(global_write), .prime_o(prime_write),
         .counter_o(counter_write), .table_place_o(table_place), .table_o(table_write), .key_o(key_write),
         .trits_o(trits_write), .replaces_primes_o(replaces_primes), .fixed_o(fixed_write),
-        .wrong_secret_o(wrong_secret), .wrong_o(wrong_setting), .no_residue_o(no_residue),
-        .params_id_o(params_id), .key_id_o(key_id), .scale_o(scale), .frame_scale_o(frame_scale),
+        .upset_o(policy_upset), .wrong_secret_o(wrong_secret), .wrong_o(wrong_setting),
+        .no_residue_o(no_residue), .params_id_o(params_id),
+        .key_id_o(key_id), .scale_o(scale), .frame_scale_o(frame_scale),
         .scheme_o(scheme), .counter_low_o(counter_low), .counter_end_o(counter_end), .is_fixed_o(is_fixed),
         .device_secret_o(device_secret), .secret_entered_o(secret_entered), .t_o(t), .t_factor_o(t_factor),
         .t_half_o(t_half), .t_ratio_o(t_ratio), .last_prime_o(last_prime), .primes_fit_o(primes_fit),
@@ -287,6 +290,7 @@ module cm_client_engine #(
         .last_i(word_last), .data_i(word_data), .private_o(private_seed), .public_o(public_seed)
     );
     // Words are tested before any of them is used.
+    // COUNTERMEASURE: RANDOM_START_UP
     assign entropy_ready_o = entropy_starts || (draws && entropy_tested);
     cm_client_health u_health (
         .clk_i(clk_i), .rst_i(clears && !keys_stay), .begin_i(accepted), .starting_o(entropy_starts),

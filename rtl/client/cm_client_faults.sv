@@ -50,6 +50,7 @@ module cm_client_faults #(
         : too_many_i ? FAULT_TOO_MANY
         : key_i ? FAULT_KEY
         : setting_i ? FAULT_SETTINGS : FAULT_NONE;
+    // COUNTERMEASURE: WIPE_SPARES_KEYS
     // A sender of frames or values must not be able to wipe the keys.
     wire fault_keeps = fault == FAULT_NONE || fault == FAULT_FRAME || fault == FAULT_RESULT
         || fault == FAULT_RANGE

@@ -57,6 +57,7 @@ module cm_client_health (
         later = (since == NEVER) ? NEVER : since + 1'b1;
     endfunction
 
+    // COUNTERMEASURE: RANDOM_WORDS_TESTED
     reg  [9:0]  number; // number of the word; windows of 32, 64 and 256 words follow each other
     reg         any;    // A word was accepted.
     reg  [31:0] last;

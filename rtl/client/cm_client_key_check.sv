@@ -38,6 +38,7 @@ module cm_client_key_check #(
     reg  [LOG2_N-4:0]        next_trits;
     reg  [KEY_WORD_BITS-1:0] next_word; // {prime, component, number} of the public key's next word
     wire [KEY_WORD_BITS-1:0] this_word = {table_prime_i, table_component_i, table_index_i};
+    // COUNTERMEASURE: KEY_WHOLE
     wire                     trits_follow = table_index_i[LOG2_N-4:0] == next_trits;
     wire                     word_follows = this_word == next_word;
     reg  [LOG2_PRIMES-1:0]   secret_last, public_last; // the last prime of each key
@@ -47,6 +48,7 @@ module cm_client_key_check #(
     assign secret_there_o = secret_there && last_prime_i <= secret_last;
     assign public_there_o = public_there && last_prime_i <= public_last;
 
+    // COUNTERMEASURE: KEY_NOT_ERASED
     // In memory that was never written, words in a row are alike, or residues are zero.
     localparam [1:0] MOST_ZEROS = 2'd3; // residues in a row: at most one key in 2^71 has more
     // Repeats of words of eight coefficients: at most one key in 2^78 has more.

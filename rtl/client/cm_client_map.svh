@@ -75,7 +75,7 @@ localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; 
 localparam [3:0] FAULT_SETTINGS = 4'd10;      // an unknown setting, or a command that settings do not allow
 localparam [3:0] FAULT_RESULT = 4'd11;        // a decrypted value out of range; the keys stay
 localparam [3:0] FAULT_WINDOW = 4'd12;        // a counter that is not less than 2^32 from the window on
-localparam [3:0] FAULT_POLICY = 4'd13;        // a command against the key's policy, or a fixed setting
+localparam [3:0] FAULT_POLICY = 4'd13;        // against the key's policy, or a policy that changed
 
 // Frames and key streams, as in the C library.
 localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1, SCHEME_CKKS = 8'd2;

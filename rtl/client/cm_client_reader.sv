@@ -90,6 +90,7 @@ module cm_client_reader #(
         fields_i, length, place, scale_i, set_counter, key_id_i, params_i,
         last_number + 8'd1, COMPONENTS, NTT_FORM, scheme_i, kind
     };
+    // COUNTERMEASURE: FRAME_FIELDS
     wire [31:0] expected = header[32*at +: 32];
 
     wire   hashes = tagged_i && (state == HEADER || state == PAYLOAD);
@@ -104,8 +105,10 @@ module cm_client_reader #(
     assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !(valid_i && open));
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
+    // COUNTERMEASURE: FRAME_TAG
     // The tag is compared at its last word, so that half of a tag cannot be found separately.
     reg  forged;
+    // COUNTERMEASURE: FRAME_CRC
     wire wrong = taken
         && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;

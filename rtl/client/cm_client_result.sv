@@ -56,6 +56,7 @@ module cm_client_result (
                               : (right[10:5] != 6'd0) ? 32'd0 : {magnitude2, 2'd0} >> right[4:0];
             exponent3 <= (float_i && !none) ? 8'd154 - {3'd0, zeros2} - {2'd0, scale_log2_i} : 8'd0;
             valid_o <= valid3;
+            // COUNTERMEASURE: RESULT_RANGE
             wrong_o <= wrong3;
             if (float_i) result_o <= {negative3, {exponent3, 23'd0} + sum[31:1]};
             else result_o <= negative3 ? 32'd0 - sum[32:1] : sum[32:1];

@@ -6,9 +6,6 @@
 //
 // cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b
 // sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b
-// cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin
-// b.
-// Its mirror image is the second.
 `default_nettype none
 module cm_client_roots #(
     parameter integer LOG2_N = 12 // 10 .. 13

@@ -80,6 +80,7 @@ module cm_client_seeds (
     assign position_o = (state == DERIVE) ? {32'd0, counter_i[63:32], label, counter_i[31:0]}
                                           : {64'd0, label, 32'd0};
 
+    // COUNTERMEASURE: DRAW_FRESH
     wire refused = same_bytes || same_halves || (drawn && same_draw);
     wire draws = state == DRAW && entropy_valid_i;
     wire turns = state == TURN && (has_key || bare);

@@ -31,6 +31,7 @@ module cm_client_settings #(
     output wire                   replaces_primes_o, // A key that was entered is of no use any more.
     // Faults of this write.
     output wire                   fixed_o,     // refused, because the first command fixed it
+    output wire                   upset_o,     // The policy is not what was written: a register changed.
     output wire                   wrong_secret_o,
     output wire                   wrong_o,     // a number that the engine does not store or has no place for
     output wire                   no_residue_o, // The word is not below table_q_i.
@@ -81,6 +82,7 @@ module cm_client_settings #(
         || (at >= MAP_RESULT_KEY && at < MAP_RESULT_KEY + 8'd12);
     wire at_secret = at[7:3] == MAP_DEVICE_SECRET[7:3];
     wire at_fraction = at[2:0] == MAP_PRIME_FRACTION || at[2:0] == MAP_PRIME_FRACTION + 3'd1;
+    // COUNTERMEASURE: POLICY_FIXED
     wire is_fixed = is_fixed_o && ((is_global && (at == MAP_POLICY || at_secret || at_tag_key))
         || (is_prime && at_fraction && policy_o[1:0] == DECRYPT_TAGGED));
     wire setting = write_i && idle_i && !is_fixed;
@@ -97,6 +99,12 @@ module cm_client_settings #(
     // CKKS has its own scale, as binary64.
     assign frame_scale_o = ckks_o ? {1'b0, 11'd1023 + {5'd0, ckks_scale_o}, 52'd0} : scale_o;
     assign scheme_o = ckks_o ? SCHEME_CKKS : SCHEME_BFV;
+
+    // COUNTERMEASURE: POLICY_TWICE
+    // Kept a second time, inverted, so that no single change of a register lets the key do more.
+    (* keep = "true" *) reg [2:0] not_policy;
+    (* keep = "true" *) reg       not_fixed;
+    assign upset_o = policy_o != ~not_policy || is_fixed_o == not_fixed;
 
     reg  [3:0] secret_words; // words of the device secret that were entered in order
     reg        secret_alike; // All of their bytes are equal.
@@ -128,7 +136,10 @@ module cm_client_settings #(
                     float_values_o <= data_i[18];
                 end
                 MAP_LARGEST: largest_o <= data_i;
-                MAP_POLICY: policy_o <= data_i[2:0];
+                MAP_POLICY: begin
+                    policy_o <= data_i[2:0];
+                    not_policy <= ~data_i[2:0];
+                end
                 MAP_CKKS: begin
                     ckks_exponent_o <= data_i[9:0];
                     ckks_scale_o <= data_i[21:16];
@@ -141,6 +152,7 @@ module cm_client_settings #(
                 end
                 default: ;
             endcase
+            // COUNTERMEASURE: SECRET_WHOLE
             if (at_secret) begin
                 for (i = 0; i < 8; i = i + 1) if (at[2:0] == i) device_secret_o[32*i +: 32] <= data_i;
                 secret_words <= (at[2:0] == 3'd0) ? 4'd1
@@ -149,22 +161,29 @@ module cm_client_settings #(
             end
         end
         if (table_o || key_o || trits_o) table_index_o <= table_index_o + 1'b1;
-        if (fixes_i) is_fixed_o <= 1'b1;
+        if (fixes_i) begin
+            is_fixed_o <= 1'b1;
+            not_fixed <= 1'b0;
+        end
         if (rst_i && !keys_stay_i) begin
             device_secret_o <= 256'd0;
             secret_words <= 4'd0;
             secret_alike <= 1'b0;
             policy_o <= 3'd0;
+            not_policy <= 3'd7;
             is_fixed_o <= 1'b0;
+            not_fixed <= 1'b1;
         end
     end
 
+    // COUNTERMEASURE: SECRET_NOT_ERASED
     // Erased memory is no secret, as for the C library.
     wire alike_so_far = data_i[31:8] == data_i[23:0]
         && (at[2:0] == 3'd0 || (secret_alike && data_i == device_secret_o[31:0]));
     assign secret_entered_o = secret_words == 4'd8;
     assign wrong_secret_o = global_o && at_secret && at[2:0] == 3'd7 && alike_so_far;
 
+    // COUNTERMEASURE: SETTING_RANGE
     // Numbers that the engine does not store or has no place for.
     wire place_there = {5'd0, data_i[18:16]} <= LAST_PRIME && data_i[15:0] >> LOG2_N == 16'd0
         && data_i[23:19] == 5'd0 && data_i[31:25] == 7'd0;

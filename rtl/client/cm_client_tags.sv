@@ -89,6 +89,7 @@ module cm_client_tags #(
         end
     endgenerate
 
+    // COUNTERMEASURE: WINDOW_REACH
     wire [64:0] past = {1'b0, counter_i} - {1'b0, window};
     assign late_o = window != NEW_WINDOW && past[64:32] != 33'd0;
     wire [63:0] counter = reads_i ? answer_counter : sent_counter_i;

@@ -48,6 +48,7 @@ module cm_client_unpacker #(
     always_ff @(posedge clk_i) begin
         if (taken) held <= {word_i, held[HELD-1:32]};
         at <= taken ? rest_at - 6'd16 : rest_at;
+        // COUNTERMEASURE: RESIDUE_RANGE
         wrong_o <= leaves && (first >= q_i || second >= q_i);
         if (rst_i) begin
             held <= {HELD{1'b0}};

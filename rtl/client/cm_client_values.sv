@@ -60,6 +60,7 @@ module cm_client_values #(
     wire             fills = filling_o && filled_o[LOG2_N]; // high for a cycle, at the end of a message
     assign busy_o = state != IDLE || ckks_busy_i;
     assign value_ready_o = ckks_ready_i || (filling_o && !all_entered && !ended);
+    // COUNTERMEASURE: VALUE_COUNT
     assign too_many_o = filling_o && all_entered && !ended && value_valid_i;
 
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
@@ -68,6 +69,7 @@ module cm_client_values #(
         .whole_i(whole_i), .valid_o(scaled_valid_o), .wrong_o(scaled_wrong), .r_o(scaled_o)
     );
 
+    // COUNTERMEASURE: VALUE_RANGE
     // The bound is one of magnitudes. Those of binary32 compare as their bits do.
     wire [31:0] magnitude = (ckks_i && float_values_i) ? {1'b0, value_i[30:0]}
         : (value_i[31] && (ckks_i || signed_values_i)) ? 32'd0 - value_i : value_i;

@@ -30,6 +30,7 @@ module cm_client_wipe #(
     assign address_o = address;
     always_ff @(posedge clk_i) begin
         clearing <= 1'b0;
+        // COUNTERMEASURE: WIPE_WHOLE
         if (runs) begin
             address <= address + 1'b1;
             if (address == COUNT - 1) runs <= 1'b0;

@@ -74,7 +74,10 @@ PAYLOAD_WORDS = 3
 
 def frame(prime, component, xof, seed, first, tagged, payload):
     """The words of a frame without its checksum: header, payload, and tag if there is one."""
-    words = [0x4D43 | (2 if tagged else 1) << 16 | (seed and first) << 24, 2 << 24 | 2 << 16 | 1 << 8 | SCHEME]
+    words = [
+        0x4D43 | (2 if tagged else 1) << 16 | (seed and first) << 24,
+        2 << 24 | 2 << 16 | 1 << 8 | SCHEME,
+    ]
     words += [PARAMS, KEY_ID % 2**32, KEY_ID >> 32, COUNTER % 2**32, COUNTER >> 32, SCALE, 0]
     words += [prime << 16 | component << 8 | xof, 4 * len(payload)]
     return [*words, *(FIELDS if tagged else ()), *payload, *([TAG % 2**32, TAG >> 32] if tagged else ())]
@@ -275,6 +278,21 @@ def test_tags():
 # ---- settings ----
 
 
+async def upsets(dut, wipe):
+    """Change each register of the policy in turn, as a disturbed supply does; a wipe of the keys ends it."""
+    for name in ("policy_o", "is_fixed_o", "not_policy", "not_fixed"):
+        for bit in range(len(getattr(dut, name))):
+            assert (await seen(dut, "upset_o"))[0] == 0
+            await cycles(dut)
+            register = getattr(dut, name)
+            register.value = int(register.value) ^ 1 << bit
+            await cycles(dut)
+            assert (await seen(dut, "upset_o"))[0] == 1, (name, bit)
+            await cycles(dut)
+            await wipe(stays=0)
+            await cycles(dut)
+
+
 @cocotb.test()
 async def fixes_what_a_key_may_do(dut):
     inputs = {"keys_stay_i": 0, "idle_i": 1, "fixes_i": 0, "write_i": 0, "address_i": 0, "data_i": 0}
@@ -349,7 +367,7 @@ async def fixes_what_a_key_may_do(dut):
             assert (await write(at, (1 << 22) + (1 << 11) + 1, of_prime=True))[0] == is_fixed, at
         await wipe(stays=1)
         assert (await write(MAP["POLICY"], 0))[0] == 1, "a wipe that spares keys spares their policy"
-        await wipe(stays=0)
+        await upsets(dut, wipe)
         assert await seen(dut, "policy_o", "device_secret_o", "secret_entered_o") == [0, 0, 0]
         await cycles(dut)
         assert (await write(MAP["POLICY"], 0))[0] == 0
@@ -358,6 +376,32 @@ async def fixes_what_a_key_may_do(dut):
 def test_settings():
     shape = {"LOG2_N": 10, "WIDTH": 27, "PRIMES": 3, "LOG2_PRIMES": 2}
     simulate("cm_client_settings", shape, ["fixes_what_a_key_may_do"])
+
+
+@cocotb.test()
+async def a_policy_that_changes_wipes_the_key(dut):
+    from test_client_axi import started
+
+    bus = await started(dut)
+    for name in ("policy_o", "is_fixed_o"):
+        for i in range(8):
+            await bus.write(0x4000 + 4 * (MAP["DEVICE_SECRET"] + i), 0x1234_5678 + i)
+        await bus.write(0x4000 + 4 * MAP["POLICY"], 4)
+        await cycles(dut, 3)
+        assert int(dut.u_engine.device_secret.value)
+        register = getattr(dut.u_engine.u_settings, name)
+        register.value = int(register.value) ^ 1
+        await cycles(dut, 4)
+        await bus.idle()
+        assert await bus.read(8) >> 8 == FAULTS["POLICY"], name
+        assert not int(dut.u_engine.device_secret.value) and not int(dut.u_engine.policy.value)
+        await bus.write(0x18, 1)  # CONTROL.RESET
+        await bus.idle()
+
+
+def test_an_upset_policy():
+    shape = {"LOG2_N": 10, "LOG2_UNITS": 1, "PRIMES": 2, "DEEP": 0}
+    simulate("cm_client_axi", shape, ["a_policy_that_changes_wipes_the_key"], seed=5)
 
 
 # ---- keys as they are entered ----

@@ -29,7 +29,10 @@ def test_every_bit_that_crosses_goes_through_two_registers(name):
     [
         ("read_gray_seen <= read_gray_near;", "read_gray_seen <= read_gray;"),
         ("out_valid_o = !out_rst_i && ", "out_valid_o = !out_rst_i && written[0] && "),
-        ('(* async_reg = "true" *) reg [LOG2_DEPTH:0] written_gray_near;', "reg [LOG2_DEPTH:0] written_gray_near;"),
+        (
+            '(* async_reg = "true" *) reg [LOG2_DEPTH:0] written_gray_near;',
+            "reg [LOG2_DEPTH:0] written_gray_near;",
+        ),
     ],
     ids=["one register", "logic", "not marked"],
 )
@@ -38,7 +41,9 @@ def test_a_crossing_that_is_not_synchronized_is_named(text, instead, monkeypatch
     for source in crossings.SOURCES:
         changed = tmp_path / source.name
         content = source.read_text(encoding="utf-8")
-        changed.write_text(content.replace(text, instead) if source.name == "cm_stream_crossing.sv" else content)
+        changed.write_text(
+            content.replace(text, instead) if source.name == "cm_stream_crossing.sv" else content
+        )
         sources.append(changed)
     monkeypatch.setattr(crossings, "SOURCES", sources)
     with pytest.raises(ToolError, match=NOT_SYNCHRONIZED):

@@ -63,7 +63,8 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "message_output": ({}, {"LOG2_N": 10}),
     "key_check": (dict.fromkeys(("zeros", "next_word", "secret_last", "public_last")), {"LOG2_N": 10}),
     "settings": (
-        dict.fromkeys(
+        {"not_policy": 7, "not_fixed": 1}
+        | dict.fromkeys(
             (
                 *("params_id_o", "key_id_o", "scale_o", "counter_low_o", "counter_end_o", "largest_o"),
                 *("t_o", "t_factor_o", "t_half_o", "t_ratio_o", "last_prime_o", "primes_fit_o"),
