@@ -184,6 +184,10 @@ bench-rtl-evaluator: setup-rtl
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 
+## a whole client engine placed and routed on an ECP5-85, to its bitstream (an hour of one core)
+rtl-route: setup-rtl
+	.venv/bin/python bench/rtl/route.py
+
 ## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (half an hour)
 bench-asic: setup-rtl
 	.venv/bin/python bench/rtl/area_energy.py

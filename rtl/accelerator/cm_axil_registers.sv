@@ -75,17 +75,17 @@ module cm_axil_registers #(
     wire        acts = writes && strobe[0]; // A register acts when its lowest byte is written.
     wire [7:0]  offset = {address[7:2], 2'b00};
     wire [ERROR_BITS-1:0] cleared =
-        (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[ERROR_BITS-1:0] : {ERROR_BITS{1'b0}};
-    wire [1:0] acknowledged = (writes && offset == CM_NTT_INTERRUPT_OFFSET) ? data[1:0] : 2'd0;
+        (writes && offset == CM_NTT_ERRORS_OFFSET[7:0]) ? data[ERROR_BITS-1:0] : {ERROR_BITS{1'b0}};
+    wire [1:0] acknowledged = (writes && offset == CM_NTT_INTERRUPT_OFFSET[7:0]) ? data[1:0] : 2'd0;
 
     always_ff @(posedge clk_i) begin
-        command_valid_o <= acts && offset == CM_NTT_COMMAND_OFFSET;
+        command_valid_o <= acts && offset == CM_NTT_COMMAND_OFFSET[7:0];
         command_o <= data[COMMAND_BITS-1:0];
-        prime_valid_o <= acts && offset == CM_NTT_PRIME_OFFSET;
-        reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && data[CM_NTT_CONTROL_RESET_LOW];
-        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= (prime_low & ~mask) | data;
-        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= (prime_high & ~mask) | data;
-        if (acts && offset == CM_NTT_INTERRUPT_ENABLE_OFFSET) interrupt_enable <= data[1:0];
+        prime_valid_o <= acts && offset == CM_NTT_PRIME_OFFSET[7:0];
+        reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET[7:0] && data[CM_NTT_CONTROL_RESET_LOW];
+        if (writes && offset == CM_NTT_PRIME_OFFSET[7:0]) prime_low <= (prime_low & ~mask) | data;
+        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET[7:0]) prime_high <= (prime_high & ~mask) | data;
+        if (acts && offset == CM_NTT_INTERRUPT_ENABLE_OFFSET[7:0]) interrupt_enable <= data[1:0];
         interrupt <= (interrupt & ~acknowledged) | {errors_i != {ERROR_BITS{1'b0}}, job_done_i};
         irq_o <= (interrupt & interrupt_enable) != 2'd0;
         errors <= (errors & ~cleared) | errors_i;

@@ -25,7 +25,7 @@ module cm_stream_crossing #(
     input  wire             out_ready_i
 );
     localparam integer DEPTH = 1 << LOG2_DEPTH;
-    localparam [LOG2_DEPTH:0] TOP_TWO = 2'b11 << (LOG2_DEPTH - 1);
+    localparam [LOG2_DEPTH:0] TOP_TWO = {2'b11, {(LOG2_DEPTH - 1){1'b0}}};
 
     reg [WIDTH-1:0] beats [0:DEPTH-1];
 

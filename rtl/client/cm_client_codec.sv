@@ -510,14 +510,14 @@ module cm_client_codec #(
     wire signed [67:0] join_and = joined ? older : held_im;
     wire              join_differs = joined == last_cycle;
     wire signed [67:0] crossed = join_of + (join_and ^ {68{join_differs}}) + {67'd0, join_differs};
-    function automatic far_at_31(input [67:0] x); // x / 2^31
-        far_at_31 = x[67:60] != {8{x[67]}};
+    function automatic far_at_31(input [67:0] sum); // sum / 2^31
+        far_at_31 = sum[67:60] != {8{sum[67]}};
     endfunction
-    function automatic far_at_32(input [67:0] x);
-        far_at_32 = x[67:61] != {7{x[67]}};
+    function automatic far_at_32(input [67:0] sum);
+        far_at_32 = sum[67:61] != {7{sum[67]}};
     endfunction
-    function automatic far(input [31:0] x);
-        far = x[31:29] != {3{x[31]}};
+    function automatic far(input [31:0] sum);
+        far = sum[31:29] != {3{sum[31]}};
     endfunction
     wire [31:0]       beside_written = settles ? beside_late : beside[31:0];
     wire [31:0]       encoded = newest[63:32];

@@ -678,7 +678,7 @@ module cm_client_engine #(
     wire [65:0] ckks_coordinates;
     wire [53:0] ckks_first_digits;
     wire [35:0] ckks_second_digits;
-    cm_client_products #(.WIDTH(WIDTH), .SILICON(MULTIPLIER_WIDTH == 64)) u_products (
+    cm_client_products #(.WIDTH(WIDTH), .SILICON((MULTIPLIER_WIDTH == 64) ? 1 : 0)) u_products (
         .clk_i(clk_i), .rst_i(clears), .codec_i(ckks && (decoding || !decrypts)), .sums_i(decrypts),
         .coordinates_i(ckks_coordinates), .first_digits_i(ckks_first_digits),
         .second_digits_i(ckks_second_digits), .minus_i(ckks_minus), .fraction_i(drain_fraction),

@@ -25,7 +25,7 @@ module cm_client_roots #(
     output reg  signed [32:0] sine_o
 );
     localparam integer BITS = LOG2_N - 2;  // width of an angle in an eighth of a turn
-    localparam integer UNIT = (LOG2_N < 13) ? 13 - LOG2_N : 0; // log2 of pi / n in units of the table's angles
+    localparam integer UNIT = (LOG2_N < 13) ? 13 - LOG2_N : 0; // log2 of pi / n in the table's units
     // Stage 1 holds the angle.
     reg  [LOG2_N:0]   angle;
     wire [LOG2_N-2:0] inner = angle[LOG2_N-2:0]; // angle in its quarter turn

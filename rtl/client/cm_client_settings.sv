@@ -129,8 +129,8 @@ module cm_client_settings #(
                     primes_fit_o <= data_i[7:0] <= LAST_PRIME;
                     signed_values_o <= data_i[8];
                     coefficients_o <= data_i[9];
-                    shake_o <= data_i[SHAPE_SHAKE256];
-                    with_tags_o <= data_i[SHAPE_TAGS];
+                    shake_o <= data_i[{1'b0, SHAPE_SHAKE256}];
+                    with_tags_o <= data_i[{1'b0, SHAPE_TAGS}];
                     ckks_o <= data_i[16];
                     complex_slots_o <= data_i[17];
                     float_values_o <= data_i[18];

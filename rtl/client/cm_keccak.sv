@@ -54,7 +54,7 @@ module cm_keccak (
         for (y = 0; y < 5; y = y + 1) begin : g_row
             for (x = 0; x < 5; x = x + 1) begin : g_lane
                 localparam integer LANE = x + 5 * y;
-                localparam integer BY = ROTATIONS[6*LANE +: 6];
+                localparam integer BY = {26'd0, ROTATIONS[6*LANE +: 6]};
                 localparam integer TO = y + 5 * ((2 * x + 3 * y) % 5); // place to which pi moves the lane
                 localparam integer NEXT = (x + 1) % 5 + 5 * y;
                 localparam integer AFTER = (x + 2) % 5 + 5 * y;

@@ -64,9 +64,9 @@ function automatic integer add_latency(input integer deep);
 endfunction
 
 // From the read of a row to the first cycle in which it can be read again (cm_ntt_control).
-function automatic integer row_latency(input integer input_latency, input integer add_latency,
-                                       input integer multiply_latency);
-    row_latency = 1 + input_latency + add_latency + multiply_latency + 2;
+function automatic integer row_latency(input integer input_cycles, input integer add_cycles,
+                                       input integer multiply_cycles);
+    row_latency = 1 + input_cycles + add_cycles + multiply_cycles + 2;
 endfunction
 
 // Registers between a memory's output and the butterfly.

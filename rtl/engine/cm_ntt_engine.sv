@@ -275,7 +275,7 @@ module cm_ntt_engine #(
                     host_columns[WIDTH*(2*((v>>1)*LANES+w)+(v&1)) +: WIDTH];
             end
             wire [LOG2_UNITS:0] group = was_transformed ? was_column >> LOG2_LANES
-                : ((was_column >> (LOG2_LANES + 1)) << 1) | was_column[0];
+                : ((was_column >> (LOG2_LANES + 1)) << 1) | (was_column & ~(ONES << 1));
             always_ff @(posedge clk_i) begin
                 host_words[WIDTH*w +: WIDTH] <= was_transformed ? outputs[WIDTH*group +: WIDTH]
                                                                 : coefficients[WIDTH*group +: WIDTH];
@@ -364,13 +364,13 @@ module cm_ntt_engine #(
         end
         for (s = 0; s < SIDES; s = s + 1) begin : g_side
             // Where words go: an address, and the units whose bits are `unit_bits` as far as `mask` says.
-            reg                  write;
+            reg                  stores;
             reg [TABLE_BITS-1:0] address;
             reg [LOG2_UNITS:0]   unit_bits;
             reg [LOG2_UNITS:0]   mask;
             wire                 takes_late = late && late_side == s;
             always_ff @(posedge clk_i) begin
-                write <= wipe_i || takes_late
+                stores <= wipe_i || takes_late
                     || (table_write_i && (!table_is_operand_i || SIDES == 1 || side == s));
                 if (wipe_i) begin
                     address <= wipe_row_i[TABLE_BITS-1:0];
@@ -443,7 +443,7 @@ module cm_ntt_engine #(
             wire [TABLE_BITS-1:0] address = g_side[UNIT_SIDE].address - FIRST_STORED;
             wire [TABLE_NUMBER+STORED_BITS-1:0] write_at = {load_twiddles, address[STORED_BITS-1:0]};
             wire [TABLE_NUMBER+STORED_BITS-1:0] read_at = {job_twiddles, stored_address[STORED_BITS-1:0]};
-            wire stored_write = g_side[UNIT_SIDE].write && g_side[UNIT_SIDE].address >= FIRST_STORED
+            wire stored_write = g_side[UNIT_SIDE].stores && g_side[UNIT_SIDE].address >= FIRST_STORED
                 && ((g_side[UNIT_SIDE].unit_bits ^ v) & g_side[UNIT_SIDE].mask) == 0;
             cm_ram #(
                 .WIDTH(WIDTH), .DEPTH(ALL_WORDS), .ADDRESS_WIDTH(ALL_BITS), .BLOCK(1)

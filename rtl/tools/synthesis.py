@@ -39,6 +39,7 @@ from tools import (
 )
 
 CLIENT = "cm_client_engine"
+CLIENT_TOPS = (CLIENT, "cm_client_axi")
 EVALUATOR = "cm_evaluator_two_clocks"
 NAMED = {
     "cm_ntt_engine": configurations,
@@ -93,11 +94,11 @@ def parameters_for(top: str, name: str, target: str) -> dict[str, int]:
 
 def sources_of(top: str) -> tuple[list[Path], list[str]]:
     """Return the sources and their include folders."""
-    rooms = {
-        CLIENT: ([*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES),
-        EVALUATOR: (EVALUATOR_SOURCES, EVALUATOR_INCLUDES),
-    }
-    return rooms.get(top, (SOURCES, INCLUDES))
+    if top in CLIENT_TOPS:
+        return [*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES
+    if top == EVALUATOR:
+        return EVALUATOR_SOURCES, EVALUATOR_INCLUDES
+    return SOURCES, INCLUDES
 
 
 def synthesise(
