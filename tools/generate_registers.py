@@ -191,7 +191,7 @@ WORD = 32
 
 
 def rdl(of: Map) -> str:
-    """SystemRDL 2.0. A register without fields is one field of 32 bits; one that is an array says how often."""
+    """The map in SystemRDL 2.0. A register without fields is one field of 32 bits."""
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         f"// Register map of the {of.of}.",

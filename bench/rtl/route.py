@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole client engine, placed and routed.
 
-`make rtl-route` maps cm_client_axi with three primes, either key, BFV and CKKS, SHAKE256 and tags for n = 4096
-and two butterflies, places and routes it on an ECP5-85 of the slowest grade, and packs a bitstream
+`make rtl-route` maps cm_client_axi for n = 4096 with two butterflies, three primes, either key, BFV and CKKS,
+SHAKE256 and tags, places and routes it on an ECP5-85 of the slowest grade, and packs a bitstream
 (rtl/tools/route.py). It writes the rows `ecp5.engine.*` of bench/results/rtl-synth.json and leaves the others
 as they are. It takes an hour or so of one core.
 """
@@ -23,8 +23,15 @@ from bench.rows import Row
 
 CONFIGURATION = "n4096_u2_p3_deep"
 UNITS = {
-    **{"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "pins": "pins"},
-    **{"fmax_mhz": "MHz", "mapped_lut": "LUT", "seconds": "s", "bitstream": "bytes"},
+    "lut": "LUT",
+    "ff": "FF",
+    "dsp": "DSP",
+    "bram": "blocks",
+    "pins": "pins",
+    "fmax_mhz": "MHz",
+    "mapped_lut": "LUT",
+    "seconds": "s",
+    "bitstream": "bytes",
 }
 
 

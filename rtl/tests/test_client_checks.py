@@ -105,10 +105,22 @@ async def refuses_frames_that_differ_in_a_bit(dut):
     seeded, tagged = settings()["seeded"], settings()["tagged"]
     await reset(
         dut,
-        **{"enabled_i": 1, "params_i": PARAMS, "key_id_i": KEY_ID, "scale_i": SCALE, "scheme_i": SCHEME},
-        **{"last_prime_i": 1, "bits_i": PAYLOAD_WORDS, "tagged_i": tagged, "counter_i": COUNTER},
-        **{"fields_i": sum(x << 32 * i for i, x in enumerate(FIELDS)), "tag_i": TAG, "tag_known_i": 1},
-        **{"hash_ready_i": 1, "valid_i": 0, "word_i": 0, "payload_ready_i": 1},
+        enabled_i=1,
+        params_i=PARAMS,
+        key_id_i=KEY_ID,
+        scale_i=SCALE,
+        scheme_i=SCHEME,
+        last_prime_i=1,
+        bits_i=PAYLOAD_WORDS,
+        tagged_i=tagged,
+        counter_i=COUNTER,
+        fields_i=sum(x << 32 * i for i, x in enumerate(FIELDS)),
+        tag_i=TAG,
+        tag_known_i=1,
+        hash_ready_i=1,
+        valid_i=0,
+        word_i=0,
+        payload_ready_i=1,
     )
 
     async def fate(words):

@@ -23,7 +23,12 @@ TOP = "cm_ntt_accelerator_two_clocks"
 SHAPES = {
     "beats alike": {"LOG2_N": 6, "LOG2_UNITS": 1, "LOG2_BEAT": 1, "WIDTH": 27, "DEEP": 0},
     "narrower streams": {
-        **{"LOG2_N": 6, "LOG2_UNITS": 1, "LOG2_BEAT": 2, "LOG2_STREAM": 0, "WIDTH": 27, "DEEP": 0}
+        "LOG2_N": 6,
+        "LOG2_UNITS": 1,
+        "LOG2_BEAT": 2,
+        "LOG2_STREAM": 0,
+        "WIDTH": 27,
+        "DEEP": 0,
     },
 }
 NOT_SYNCHRONIZED = "a crossing of clocks is not synchronized"
@@ -95,7 +100,7 @@ class Netlist:
         """The bits of an input on which one bit of a cell's output depends."""
         bits = cell["connections"][port]
         bitwise = ("$mux", "$and", "$or", "$xor", "$xnor", "$not")
-        output = cell["connections"]["Y"] if "Y" in cell["connections"] else []
+        output = cell["connections"].get("Y", [])
         if cell["type"] in bitwise and port in "AB" and len(bits) == len(output):
             return [bits[output.index(bit)]]
         return bits

@@ -88,6 +88,7 @@ def main() -> int:
             f"--rules={STYLE}",
             *client,
             *map(str, (*EVALUATOR_SOURCES[len(SOURCES) :], *ZERO_SOURCES, *SOC_SOURCES)),
+            RTL / "integration/client_bench.sv",
             *headers,
         ],
     }

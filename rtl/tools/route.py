@@ -25,7 +25,13 @@ from tools import ToolError, client_engines, run
 
 TOP, TARGET = "cm_client_axi", "ecp5"
 GOAL_MHZ = 50
-HOLDS = {"TRELLIS_COMB": "lut", "TRELLIS_FF": "ff", "MULT18X18D": "dsp", "DP16KD": "bram", "TRELLIS_IO": "pins"}
+HOLDS = {
+    "TRELLIS_COMB": "lut",
+    "TRELLIS_FF": "ff",
+    "MULT18X18D": "dsp",
+    "DP16KD": "bram",
+    "TRELLIS_IO": "pins",
+}
 """Cells of the device as the router counts them: with carries, and what routing itself takes."""
 
 
