@@ -69,7 +69,7 @@ def test_unpacker():
 PARAMS, KEY_ID, COUNTER, SCALE, SCHEME = 0x8000_0001, 0x8123_4567_89AB_CDEF, 0xFEDC_0000_0000_4321, 1000, 1
 CHACHA20, TAG, FIELDS = 3, 0x8765_4321_0FED_CBA9, (0x8000_0005, 9, 0xC000_0000, 0x1111_1111, 0x9999_9999)
 PAYLOAD_WORDS = 3
-"""Of a reader for n = 32 and primes of 3 bits, which it does not mind."""
+"""Words of a residue frame where n is 32 and primes have 3 bits, which the reader does not mind."""
 
 
 def frame(prime, component, xof, seed, first, tagged, payload):

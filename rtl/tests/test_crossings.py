@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crosses between clocks is synchronized, and changes one bit at a time."""
+"""Bits that cross between clocks are synchronized, and counts change one bit at a time."""
 
 import random
 

@@ -20,7 +20,7 @@ from tools import BUILD, ROOT, RTL, ToolError, run
 PICTURE = ROOT / "docs/images/client_engine_job.svg"
 DIRECTORY = BUILD / "integration"
 CYCLE = 10_000
-"""Of the bench's clock, in the VCD's picoseconds."""
+"""Picoseconds, the VCD's unit, in a cycle of the bench's clock."""
 BENCH, TOP = "client_bench", "client_bench.dut"
 STREAMS = {
     "entropy": "s_axis_entropy",
@@ -33,7 +33,7 @@ LEFT, WIDTH, ROW, HIGH, TOP_MARGIN = 130, 720, 34, 18, 40
 
 
 def simulate(*options: str) -> str:
-    """What the bench says. Raises ToolError if it finds a wrong word."""
+    """Run the bench and return its output. Raises ToolError if it finds a wrong word."""
     program = DIRECTORY / "client_bench"
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     sources = [RTL / "integration/client_bench.sv", *sorted((RTL / "engine").glob("*.sv"))]
@@ -89,7 +89,7 @@ def waves_of(path: Path, names: dict[str, str]) -> dict[str, Wave]:
 
 
 def both(first: Wave, second: Wave) -> Wave:
-    """Where both signals are not 0."""
+    """Combine two signals: high where neither is 0."""
     changes, values = [], [0, 0]
     events = [(cycle, 0, value) for cycle, value in first.changes]
     events += [(cycle, 1, value) for cycle, value in second.changes]
