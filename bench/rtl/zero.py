@@ -22,7 +22,7 @@ MAPPED = "engine.zero_encryption.u6.sg13g2"
 
 def sg13g2_rows() -> list[Row]:
     """Area and slack on standard cells, for bench/rtl/area_energy.py."""
-    found = json.loads(run_python("zero.py", "sg13g2"))
+    found = json.loads(run_python("zero_energy.py"))
     params = {
         "library": "IHP SG13G2",
         "corner": "typical, 1.2 V, 25 C",

@@ -3,22 +3,41 @@
  * Simulates a mapped netlist with the delays of its cells, in picoseconds, and counts the transitions of each
  * net: what a dump of an event-driven simulation holds, without the dump.
  *
- * gates NETLIST STIMULUS PERIOD FIRST LAST OUTPUTS COUNTS
+ * gates NETLIST STIMULUS PERIOD OUTPUTS COUNTS FIRST LAST ...
  *
  * rtl/tools/gates.py writes the netlist and describes it. One clock: at each rising edge flops and macros
  * take what they find, 200 ps later the inputs change to the next line of the stimulus (bits, 0 or 1). The
- * outputs go to OUTPUTS at the end of each cycle, the counts of the cycles from FIRST up to LAST to COUNTS.
- * Delays are inertial: a pulse shorter than a cell's delay does not leave it. Everything starts at 0.
+ * outputs go to OUTPUTS at the end of each cycle, the counts of the cycles from FIRST up to LAST to COUNTS: of
+ * one such window after another. Delays are inertial: a pulse shorter than a cell's delay does not leave it. Everything starts at 0.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SLOTS = 65536, INPUTS_OF_GATE = 6, INPUT_DELAY = 200 };
+enum { SLOTS = 65536, INPUTS_OF_GATE = 6, INPUT_DELAY = 200, LINE = 64 };
+
+/*
+ * A net and the gate that drives it, if one does, in a line of the cache. row: the values of the gate's inputs, which
+ * is a row of its truth table. target: what the net is to become; active: whether that is under way, as the event
+ * with this serial number.
+ */
+struct net {
+    uint64_t truth;
+    int64_t high;
+    uint32_t rises, falls;
+    unsigned serial, row;
+    int delay, first_sink;
+    unsigned char value, target, active;
+};
+
+struct sink {
+    int net;
+    unsigned bit;
+};
 
 struct gate {
-    int out, delay, inputs, in[INPUTS_OF_GATE];
-    uint64_t truth;
+    int out, inputs, in[INPUTS_OF_GATE];
 };
 
 struct flop {
@@ -43,14 +62,13 @@ struct event {
 };
 
 static int nets, gates, flops, clock_gates, macros, inputs, outputs;
+static struct net *net;
 static struct gate *gate;
 static struct flop *flop;
 static struct macro *macro;
-static int *gated, *enable, *input, *output, *fanout, *first_fanout;
-static unsigned char *value, *target, *active, *clock_runs;
-static unsigned *serial;
-static uint64_t *rises, *falls;
-static int64_t *high;
+static int *gated, *enable, *input, *output;
+static struct sink *sink;
+static unsigned char *clock_runs;
 static int slot[SLOTS];
 static struct event *event;
 static int events, free_event = -1;
@@ -108,15 +126,21 @@ static void read_netlist(FILE *file)
     macros = number(file);
     inputs = number(file);
     outputs = number(file);
+    net = aligned_alloc(LINE, ((size_t)nets + 1) * sizeof *net);
+    if (!net) {
+        exit(1);
+    }
+    memset(net, 0, ((size_t)nets + 1) * sizeof *net);
     gate = room((size_t)gates, sizeof *gate);
     for (int i = 0; i < gates; i++) {
         gate[i].out = number(file);
-        gate[i].delay = number(file);
+        struct net *const driven = &net[gate[i].out];
+        driven->delay = number(file);
         gate[i].inputs = number(file);
         for (int j = 0; j < gate[i].inputs; j++) {
             gate[i].in[j] = number(file);
         }
-        if (fscanf(file, "%lx", &gate[i].truth) != 1) {
+        if (fscanf(file, "%lx", &driven->truth) != 1) {
             exit(1);
         }
     }
@@ -148,41 +172,42 @@ static void read_netlist(FILE *file)
     output = numbers(file, outputs);
 }
 
-static void find_fanout(void)
+static void find_sinks(void)
 {
-    first_fanout = room((size_t)nets + 2, sizeof *first_fanout);
     size_t total = 0;
     for (int i = 0; i < gates; i++) {
         for (int j = 0; j < gate[i].inputs; j++) {
-            first_fanout[gate[i].in[j] + 1]++;
+            net[gate[i].in[j] + 1].first_sink++;
             total++;
         }
     }
     for (int i = 0; i < nets; i++) {
-        first_fanout[i + 1] += first_fanout[i];
+        net[i + 1].first_sink += net[i].first_sink;
     }
-    fanout = room(total, sizeof *fanout);
-    int *place = room((size_t)nets + 1, sizeof *place);
+    sink = room(total, sizeof *sink);
+    int *place = room((size_t)nets, sizeof *place);
     for (int i = 0; i < gates; i++) {
         for (int j = 0; j < gate[i].inputs; j++) {
-            const int net = gate[i].in[j];
-            fanout[first_fanout[net] + place[net]++] = i;
+            const int in = gate[i].in[j];
+            sink[net[in].first_sink + place[in]++] = (struct sink){gate[i].out, 1u << j};
+            net[gate[i].out].row |= (unsigned)net[in].value << j;
         }
     }
     free(place);
 }
 
 /* The net takes the value after the delay, unless it changes its mind before. */
-static void schedule(int net, unsigned char v, int delay)
+static void schedule(int which, unsigned char v, int delay)
 {
-    if (target[net] == v) {
+    struct net *const n = &net[which];
+    if (n->target == v) {
         return;
     }
-    target[net] = v;
-    if (active[net]) {
-        active[net] = 0;
-        serial[net]++;
-        if (value[net] == v) {
+    n->target = v;
+    if (n->active) {
+        n->active = 0;
+        n->serial++;
+        if (n->value == v) {
             return;
         }
     }
@@ -198,35 +223,34 @@ static void schedule(int net, unsigned char v, int delay)
         }
         e = events++;
     }
-    active[net] = 1;
+    n->active = 1;
     const int at = (int)((now + delay) % SLOTS);
-    event[e] = (struct event){net, slot[at], serial[net], v};
+    event[e] = (struct event){which, slot[at], n->serial, v};
     slot[at] = e;
 }
 
-static void evaluate(const struct gate *g)
+static void evaluate(int which)
 {
-    unsigned row = 0;
-    for (int j = 0; j < g->inputs; j++) {
-        row |= (unsigned)value[g->in[j]] << j;
-    }
-    schedule(g->out, (unsigned char)(g->truth >> row & 1), g->delay);
+    const struct net *const n = &net[which];
+    schedule(which, (unsigned char)(n->truth >> n->row & 1), n->delay);
 }
 
-static void change(int net, unsigned char v)
+static void change(struct net *n, unsigned char v)
 {
-    value[net] = v;
+    n->value = v;
     if (counting) {
         if (v) {
-            rises[net]++;
-            high[net] -= now;
+            n->rises++;
+            n->high -= now;
         } else {
-            falls[net]++;
-            high[net] += now;
+            n->falls++;
+            n->high += now;
         }
     }
-    for (int i = first_fanout[net]; i < first_fanout[net + 1]; i++) {
-        evaluate(&gate[fanout[i]]);
+    const int end = n[1].first_sink;
+    for (int i = n->first_sink; i < end; i++) {
+        net[sink[i].net].row ^= sink[i].bit;
+        evaluate(sink[i].net);
     }
 }
 
@@ -239,10 +263,11 @@ static void run_slot(void)
         slot[at] = happens.next;
         event[e].next = free_event;
         free_event = e;
-        if (active[happens.net] && serial[happens.net] == happens.serial) {
-            active[happens.net] = 0;
-            serial[happens.net]++;
-            change(happens.net, happens.value);
+        struct net *const n = &net[happens.net];
+        if (n->active && n->serial == happens.serial) {
+            n->active = 0;
+            n->serial++;
+            change(n, happens.value);
         }
     }
 }
@@ -255,21 +280,21 @@ static void clock_macro(struct macro *m)
             continue;
         }
         if (counting) {
-            p->states[value[p->enable] | value[p->write] << 1 | value[p->read] << 2]++;
+            p->states[net[p->enable].value | net[p->write].value << 1 | net[p->read].value << 2]++;
         }
         int address = 0;
         for (int j = 0; j < m->address_bits; j++) {
-            address |= value[p->address[j]] << j;
+            address |= net[p->address[j]].value << j;
         }
         unsigned char *word = m->content + (size_t)(address % m->words) * (size_t)m->bits;
-        for (int j = 0; j < m->bits && value[p->enable]; j++) {
-            if (value[p->read] && p->out[j] >= 0) {
+        for (int j = 0; j < m->bits && net[p->enable].value; j++) {
+            if (net[p->read].value && p->out[j] >= 0) {
                 schedule(p->out[j], word[j], p->delay);
             }
         }
-        for (int j = 0; j < m->bits && value[p->enable]; j++) {
-            if (value[p->write] && value[p->mask[j]]) {
-                word[j] = value[p->data[j]];
+        for (int j = 0; j < m->bits && net[p->enable].value; j++) {
+            if (net[p->write].value && net[p->mask[j]].value) {
+                word[j] = net[p->data[j]].value;
             }
         }
     }
@@ -279,14 +304,14 @@ static void clock_macro(struct macro *m)
 static void edge(void)
 {
     for (int i = 0; i < clock_gates; i++) {
-        clock_runs[i] = value[enable[i]];
+        clock_runs[i] = net[enable[i]].value;
         if (clock_runs[i]) {
             schedule(gated[i], 1, 0);
         }
     }
     for (int i = 0; i < flops; i++) {
         if (flop[i].clock < 0 || clock_runs[flop[i].clock]) {
-            schedule(flop[i].out, value[flop[i].data], flop[i].delay);
+            schedule(flop[i].out, net[flop[i].data].value, flop[i].delay);
         }
     }
     for (int i = 0; i < macros; i++) {
@@ -306,7 +331,7 @@ static void falling_edge(void)
 static void border(int64_t sign)
 {
     for (int i = 0; i < nets; i++) {
-        high[i] += value[i] ? sign * now : 0;
+        net[i].high += net[i].value ? sign * now : 0;
     }
 }
 
@@ -322,15 +347,19 @@ static int next_inputs(FILE *stimulus)
     return fgetc(stimulus) == '\n';
 }
 
+/* Writes the counts of a window, and begins those of the next. */
 static void write_counts(FILE *file)
 {
     for (int i = 0; i < nets; i++) {
-        fprintf(file, "%lu %lu %ld\n", rises[i], falls[i], high[i]);
+        fprintf(file, "%u %u %ld\n", net[i].rises, net[i].falls, net[i].high);
+        net[i].rises = net[i].falls = 0;
+        net[i].high = 0;
     }
     for (int i = 0; i < macros; i++) {
         for (int p = 0; p < macro[i].ports; p++) {
             for (int s = 0; s < 8; s++) {
                 fprintf(file, "%lu ", macro[i].port[p].states[s]);
+                macro[i].port[p].states[s] = 0;
             }
             fprintf(file, "\n");
         }
@@ -350,44 +379,39 @@ static FILE *opened(const char *path, const char *mode)
 static void prepare(FILE *file)
 {
     read_netlist(file);
-    find_fanout();
-    value = room((size_t)nets, 1);
-    target = room((size_t)nets, 1);
-    active = room((size_t)nets, 1);
-    serial = room((size_t)nets, sizeof *serial);
-    rises = room((size_t)nets, sizeof *rises);
-    falls = room((size_t)nets, sizeof *falls);
-    high = room((size_t)nets, sizeof *high);
     clock_runs = room((size_t)clock_gates, 1);
     for (int i = 0; i < SLOTS; i++) {
         slot[i] = -1;
     }
-    value[1] = target[1] = 1;
+    net[1].value = net[1].target = 1;
+    find_sinks();
     for (int i = 0; i < gates; i++) {
-        evaluate(&gate[i]);
+        evaluate(gate[i].out);
     }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 8) {
-        fprintf(stderr, "usage: gates NETLIST STIMULUS PERIOD FIRST LAST OUTPUTS COUNTS\n");
+    if (argc < 8 || argc % 2 != 0) {
+        fprintf(stderr, "usage: gates NETLIST STIMULUS PERIOD OUTPUTS COUNTS FIRST LAST ...\n");
         return 2;
     }
     prepare(opened(argv[1], "r"));
     FILE *stimulus = opened(argv[2], "r");
-    FILE *results = opened(argv[6], "w");
+    FILE *results = opened(argv[4], "w");
+    FILE *counts = opened(argv[5], "w");
     const int period = atoi(argv[3]);
-    const int first = atoi(argv[4]);
-    const int last = atoi(argv[5]);
+    int window = 6;
     for (int cycle = 0; next_inputs(stimulus); cycle++) {
-        if (cycle == first) {
-            counting = 1;
-            border(-1);
-        }
-        if (cycle == last) {
+        if (counting && cycle == atoi(argv[window + 1])) {
             border(1);
             counting = 0;
+            write_counts(counts);
+            window += 2;
+        }
+        if (window < argc && cycle == atoi(argv[window])) {
+            counting = 1;
+            border(-1);
         }
         if (cycle) {
             edge();
@@ -400,14 +424,15 @@ int main(int argc, char **argv)
             run_slot();
         }
         for (int i = 0; i < outputs; i++) {
-            fputc('0' + value[output[i]], results);
+            fputc('0' + net[output[i]].value, results);
         }
         fputc('\n', results);
     }
     if (counting) {
         border(1);
+        write_counts(counts);
     }
-    write_counts(opened(argv[7], "w"));
+    fclose(counts);
     fclose(results);
     return 0;
 }

@@ -4,11 +4,12 @@
 import json
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 import asic
+import corners
 import gates
 import liberty
 import netlist
@@ -215,8 +216,8 @@ def test_gates_counts_what_icarus_dumps(tmp_path, macro):
         "cm_ram", ENGINE_SOURCES, {"WIDTH": 8, "DEPTH": depth, "ADDRESS_WIDTH": width}, target=target
     )
     dumped = asic.activity(mapped, run_memory(mapped, tmp_path / "dump.vcd", depth, width), 10.0 * depth)
-    outputs, counted = gates.simulate(
-        mapped.cells, tmp_path, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
+    outputs, (counted,) = gates.simulate(
+        mapped.cells, tmp_path, memory_cycles(depth), [(2, 2 + depth)], mapped.clock_ns
     )
     words = [now["read_data_o"] for now in list(outputs)[3 + depth :]]
     assert words == [(i * 37 + 5) & 255 for i in range(depth - 1)]
@@ -233,6 +234,28 @@ def test_gates_counts_what_icarus_dumps(tmp_path, macro):
         for calculator in (asic.calculator(mapped, dumped), asic.calculator(mapped, counted))
     ]
     assert of_macros[0] == near(of_macros[1], rel=0.01)
+
+
+def test_windows_count_what_happens_in_them(tmp_path):
+    """Two halves and the reads behind them are as much as all."""
+    mapped, depth = mapped_memory(64, 6), 64
+
+    def counted(windows):
+        cycles = memory_cycles(depth)
+        return gates.simulate(mapped.cells, tmp_path, cycles, windows, mapped.clock_ns)[1]
+
+    (whole,) = counted([(2, 2 + 2 * depth)])
+    parts = counted([(2, 2 + depth // 2), (2 + depth // 2, 2 + depth), (2 + depth, 2 + 2 * depth)])
+    assert [part.ns for part in parts] == [320.0, 320.0, 640.0]
+    moved = [net for net, toggles in whole.nets.items() if toggles.rises]
+    assert moved
+    for net in moved:
+        assert sum(part.of(net).rises for part in parts) == whole.of(net).rises
+        high = sum(part.of(net).high * part.ns for part in parts)
+        assert high == pytest.approx(whole.of(net).high * whole.ns)
+    assert len(whole.states) == 2
+    for port, states in whole.states.items():
+        assert sum((part.states[port] for part in parts), Counter()) == states
 
 
 def test_gates_refuses_what_it_cannot_simulate():
@@ -277,6 +300,42 @@ def test_a_small_memory_goes_into_flops_with_gated_clocks(tmp_path):
     assert (report.macros, report.sram_bits_used) == ({MACRO: 1}, 32)
 
 
+def test_a_corner_pays_for_the_same_toggles_by_its_voltage_and_for_leakage_by_its_clock(tmp_path):
+    shape = {"WIDTH": 8, "DEPTH": 8, "ADDRESS_WIDTH": 3}
+    mapped = asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=replace(toy(), macros=()))
+    _, (activity,) = gates.simulate(mapped.cells, tmp_path, memory_cycles(8), [(2, 10)], mapped.clock_ns)
+    text = (HERE / "toy_cells.lib").read_text(encoding="utf-8")
+    high = tmp_path / "high.lib"
+    high.write_text(text.replace("nom_voltage : 1.0", "nom_voltage : 2.0"), encoding="utf-8")
+    at = {
+        "typical": mapped,
+        "slow": replace(mapped, clock_ns=3 * mapped.clock_ns),
+        "fast": replace(mapped, target=replace(toy(), cells=high, macros=())),
+    }
+    found = corners.energies(at, activity, 8)
+    typical, slow, fast = (found["corners_pj"][name] for name in at)
+    assert typical["leakage"] > 0 and typical["switching"] > 0
+    assert slow == pytest.approx({**typical, "leakage": 3 * typical["leakage"]})
+    by_voltage = {part: 4 * typical[part] for part in ("switching", "outside")}
+    assert fast == pytest.approx({**typical, **by_voltage})
+    assert sum(found["by_path_pj"].values()) == pytest.approx(sum(typical.values()))
+
+
+@with_pdk
+def test_corners_of_the_open_library():
+    """A slow chip needs a longer clock, and a fast one takes more for each toggle."""
+    mapped = asic.synthesise("cm_butterfly", ENGINE_SOURCES, BUTTERFLY, clock_ns=1.0)
+    at = corners.at_corners(mapped)
+    clocks = [at[name].clock_ns for name in ("fast", "typical", "slow")]
+    assert clocks == sorted(clocks) and clocks[1] < clocks[2]
+    assert all((asic.slack(corner) or 0) >= 0 for corner in at.values())
+    (clock,) = mapped.cells.inputs["clk_i"]
+    activity = power.uniform(mapped.cells, clock, 100, 1.0, 0.2, 0.5)
+    found = corners.energies(at, activity, 100)["corners_pj"]
+    assert found["slow"]["switching"] < found["typical"]["switching"] < found["fast"]["switching"]
+    assert asic.open_library(corner=asic.CORNERS["high_voltage"]).macros == ()
+
+
 LATCH = "LATCH GATE:D:Q:RESET_B"
 
 
@@ -293,8 +352,8 @@ def test_words_that_share_their_data_are_latches_behind_one_flop(tmp_path, depth
     assert (kinds.count("LATCH"), kinds.count("DFF")) == (latches, 8 + 8 if latches else 8 + 8 * depth)
     report = asic.area(mapped)
     assert (report.latches, report.flops) == (latches, kinds.count("DFF"))
-    outputs, counted = gates.simulate(
-        mapped.cells, tmp_path, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
+    outputs, (counted,) = gates.simulate(
+        mapped.cells, tmp_path, memory_cycles(depth), [(2, 2 + depth)], mapped.clock_ns
     )
     words = [now["read_data_o"] for now in list(outputs)[3 + depth :]]
     assert words == [(i * 37 + 5) & 255 for i in range(depth - 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Area, timing and energy on the open library IHP SG13G2 (130 nm; typical, 1.2 V, 25 C), before layout.
+"""Area, timing and energy on the open library IHP SG13G2 (130 nm), before layout.
 
     CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/asic.py cm_ntt_engine n1024_u8
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -128,23 +129,41 @@ class Target:
         return self.library.wire_loads.get(self.wire_load) or liberty.WireLoad(0.0, 0.0, [])
 
 
-def open_library(wire_load: str = "1k") -> Target:
+@dataclass(frozen=True)
+class Corner:
+    """A corner of the process, voltage and temperature: what it is called, and the files' endings. macros: ""
+    where the library characterises none."""
+
+    name: str
+    cells: str
+    macros: str
+
+
+CORNERS = {
+    "typical": Corner("typical, 1.2 V, 25 C", "typ_1p20V_25C", "typ_1p20V_25C"),
+    "slow": Corner("slow, 1.08 V, 125 C", "slow_1p08V_125C", "slow_1p08V_125C"),
+    "fast": Corner("fast, 1.32 V, cells at -40 C, macros at -55 C", "fast_1p32V_m40C", "fast_1p32V_m55C"),
+    "high_voltage": Corner("typical, 1.5 V, 25 C", "typ_1p50V_25C", ""),
+}
+
+
+def open_library(wire_load: str = "1k", corner: Corner = CORNERS["typical"]) -> Target:
     """IHP SG13G2 in the folder that CIPHERMOTE_PDK names. Raises ToolError if it is not there.
 
     wire_load: the library's own default, or another one of it. bit_area: that of cm_ram with 64 words of 32
     bits, synthesised.
     """
     folder = Path(os.environ.get(PDK, ""))
-    cells = folder / "sg13g2_stdcell_typ_1p20V_25C.lib"
+    cells = folder / f"sg13g2_stdcell_{corner.cells}.lib"
     if not os.environ.get(PDK) or not cells.exists():
         raise ToolError(
             f"Set {PDK} to a folder with the Liberty files of IHP SG13G2 "
-            "(sg13g2_stdcell_typ_1p20V_25C.lib and RM_IHPSG13_*.lib): rtl/README.md says where they are."
+            f"({cells.name} and RM_IHPSG13_*.lib): rtl/README.md says where they are."
         )
-    macros = tuple(sorted(folder.glob("RM_IHPSG13_*_typ_1p20V_25C.lib")))
-    if not macros:
+    macros = tuple(sorted(folder.glob(f"RM_IHPSG13_*_{corner.macros}.lib"))) if corner.macros else ()
+    if corner.macros and not macros:
         raise ToolError(
-            f"{folder} has no SRAM macros (RM_IHPSG13_*_typ_1p20V_25C.lib), without which memories become "
+            f"{folder} has no SRAM macros (RM_IHPSG13_*_{corner.macros}.lib), without which memories become "
             "flops: copy them there from ihp-sg13g2/libs.ref/sg13g2_sram/lib."
         )
     return Target(
@@ -224,6 +243,14 @@ class Mapped:
     @cached_property
     def slews(self) -> dict[netlist.Net, netlist.Slew]:
         return netlist.propagate(self.cells)[0]
+
+    def at(self, corner: Corner, clock_ns: float | None = None) -> Mapped:
+        """The same netlist at another corner, and clock."""
+        return replace(
+            self,
+            target=open_library(self.target.wire_load, corner),
+            clock_ns=self.clock_ns if clock_ns is None else clock_ns,
+        )
 
 
 SYNCHRONOUS = "-cell $_DFF_P_ x -cell $_DFFE_PP_ x -cell $_SDFF_PP?_ x -cell $_SDFFE_PP?P_ x"
@@ -495,6 +522,16 @@ def slack(mapped: Mapped, clock: str = "clk_i") -> float | None:
     if worst[1] == "INF" or not of_flops:
         return None
     return float(worst[1]) if float(worst[1]) < 0 else float(of_flops[1])
+
+
+def clock_that_holds(mapped: Mapped, clock: str = "clk_i") -> float:
+    """ns: a period that every path meets, in tenths of a ns: the mapped one less its slack, or more if paths
+    of half a cycle need it."""
+    found = slack(mapped, clock)
+    tenths = math.ceil(10 * (mapped.clock_ns - (found or 0.0)))
+    while (found := slack(replace(mapped, clock_ns=tenths / 10), clock)) is not None and found < 0:
+        tenths += 1
+    return tenths / 10
 
 
 # --- energy -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import random
 import re
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -115,6 +115,19 @@ class Key:
     """The secret key, packed: four coefficients a byte, each as its value plus one."""
     public: Sequence[Sequence[Sequence[int]]] = ()
     """Residues of the public key by prime and component, in NTT form."""
+
+    @classmethod
+    def of(cls, case: Mapping[str, Any]) -> Key:
+        """A case's."""
+        return cls(
+            case["params_id"],
+            case["key_id"],
+            case["primes"],
+            case["roots"],
+            bytes.fromhex(case["device_secret"]),
+            bytes.fromhex(case["ternary"]),
+            case["public"],
+        )
 
 
 @dataclass

@@ -71,15 +71,7 @@ def run(
     shape: Shape, case: dict[str, Any], command: str, *, record: bool = False, waves: Path | None = None
 ) -> Outcome:
     """All of the case's ciphertexts, back to back; waves: a VCD file of that."""
-    key = Key(
-        case["params_id"],
-        case["key_id"],
-        case["primes"],
-        case["roots"],
-        bytes.fromhex(case["device_secret"]),
-        bytes.fromhex(case["ternary"]),
-        case["public"],
-    )
+    key = Key.of(case)
     engine = Client(shape)
     engine.options = (case.get("xof") == SHAKE256) << constants()["SHAPE_SHAKE256"]
     engine.options |= bool(case.get("tag")) << constants()["SHAPE_TAGS"]
@@ -111,9 +103,8 @@ def halves(message: list[int]) -> list[int]:
     return [low | high << 16 for low, high in zip(message[::2], message[1::2], strict=True)]
 
 
-def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
-    """Latency and pace, in cycles. Raises ToolError if a byte or a value is wrong."""
-    outcome = run(shape, case, command)
+def check(case: dict[str, Any], command: str, outcome: Outcome) -> None:
+    """Raises ToolError if a byte or a value of run() is not the C library's."""
     right = (
         outcome.results == (case["results"] if "results" in case else [halves(m) for m in case["messages"]])
         if command == "COMMAND_DECRYPT"
@@ -121,6 +112,12 @@ def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
     )
     if not right:
         raise ToolError(f"{command}: the engine's outputs are not the C library's")
+
+
+def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
+    """Latency and pace, in cycles. Raises ToolError if a byte or a value is wrong."""
+    outcome = run(shape, case, command)
+    check(case, command, outcome)
     ends = outcome.last_words
     taken = outcome.taken[1]  # the first command loads the key
     return {

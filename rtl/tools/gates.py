@@ -151,11 +151,12 @@ def simulate(
     cells: Netlist,
     directory: Path,
     stimulus: Iterable[Mapping[str, int]],
-    window: tuple[int, int],
+    windows: Sequence[tuple[int, int]],
     clock_ns: float,
     clock: str = "clk_i",
-) -> tuple[Iterator[dict[str, int]], power.Activity]:
-    """The outputs at the end of each cycle, as an iterator, and the activity of the cycles of the window.
+) -> tuple[Iterator[dict[str, int]], list[power.Activity]]:
+    """The outputs at the end of each cycle, as an iterator, and the activity in each window: in the cycles
+    from its first up to its second number. Windows are in order, and do not overlap.
 
     stimulus: the inputs' values, cycle by cycle; an input that is not named is 0.
     """
@@ -169,14 +170,15 @@ def simulate(
     program = directory / "gates"
     run(["gcc", "-std=c11", "-O2", RTL / "harness/gates.c", "-o", program], directory / "gcc.log")
     period = round(1000 * clock_ns)
-    numbers = (str(number) for number in (period, *window))
-    run(
-        [program, files["netlist"], files["stimulus"], *numbers, files["outputs"], files["counts"]],
-        directory / "gates.log",
-        timeout=14400,
-    )
+    names = (files["netlist"], files["stimulus"], str(period), files["outputs"], files["counts"])
+    borders = (str(border) for window in windows for border in window)
+    run([program, *names, *borders], directory / "gates.log", timeout=14400)
     counts = files["counts"].read_text(encoding="ascii").splitlines()
-    return _outputs(cells, files["outputs"]), _activity(writer, counts, window[1] - window[0], clock_ns)
+    lines = len(counts) // len(windows)
+    return _outputs(cells, files["outputs"]), [
+        _activity(writer, counts[lines * i : lines * (i + 1)], end - start, clock_ns)
+        for i, (start, end) in enumerate(windows)
+    ]
 
 
 def _outputs(cells: Netlist, path: Path) -> Iterator[dict[str, int]]:

@@ -105,8 +105,8 @@ def encryption(record: Path) -> tuple[int, int]:
 def simulate(found: asic.Mapped, record: Path, window: tuple[int, int]) -> power.Activity:
     """The activity of the window. Raises ToolError if the netlist asks memory for something else."""
     inputs = (cycle.inputs for cycle in islice(recorded(record), window[1]))
-    outputs, activity = gates.simulate(
-        found.cells, found.directory, inputs, window, found.clock_ns, clock="clk"
+    outputs, (activity,) = gates.simulate(
+        found.cells, found.directory, inputs, [window], found.clock_ns, clock="clk"
     )
     for at, (cycle, now) in enumerate(zip(recorded(record), outputs, strict=False)):
         ports = ("mem_valid", "mem_addr", "mem_wdata", "mem_wstrb")

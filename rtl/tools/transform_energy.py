@@ -3,8 +3,8 @@
 
     CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/transform_energy.py n1024_u8_deep
 
-prints asic.Report as JSON. The transform is of random residues modulo a random prime of full width, and its
-result is compared with an independent one.
+prints asic.Report as JSON, with the cycles of the transform and what corners.py says of it. It is of random
+residues modulo a random prime of full width, and its result is compared with an independent one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import Any
 
 import asic
+import corners
 import gates
 import power
 
@@ -83,7 +85,7 @@ def simulate(
     job += [{"q_i": ring.q, "forward_i": 1}] * (job_cycles - 1)
     stimulus = [*before, *job, *_reading(parameters, ring)]
     window = (len(before), len(before) + job_cycles)
-    each, activity = gates.simulate(mapped.cells, mapped.directory, stimulus, window, mapped.clock_ns)
+    each, (activity,) = gates.simulate(mapped.cells, mapped.directory, stimulus, [window], mapped.clock_ns)
     outputs = list(each)
     if _result(parameters, outputs[window[1] :]) != ring.forward(words):
         raise ToolError(f"{mapped.directory.name}: the mapped netlist computed another transform.")
@@ -91,14 +93,16 @@ def simulate(
     return activity, done[0] - window[0] + 1
 
 
-def measure(parameters: Mapping[str, int], seed: int = 1) -> tuple[asic.Report, int]:
+def measure(parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
     """The report with the energy of a transform, and its cycles: a first run counts them."""
-    mapped = asic.synthesise(TOP, ENGINE_SOURCES, parameters, apart=APART)
+    at = corners.at_corners(asic.synthesise(TOP, ENGINE_SOURCES, parameters, apart=APART))
+    mapped = at["typical"]
     most = parameters["LOG2_N"] << (parameters["LOG2_N"] - parameters["LOG2_UNITS"])
     _, cycles = simulate(mapped, parameters, most + 200, seed)
     activity, again = simulate(mapped, parameters, cycles, seed)
     assert again == cycles
-    return asic.report(mapped, activity), cycles
+    report = asdict(asic.report(mapped, activity))
+    return {**report, **corners.about(at), **corners.energies(at, activity, cycles)}
 
 
 def main() -> int:
@@ -106,11 +110,11 @@ def main() -> int:
         print(f"usage: transform_energy.py {'|'.join(configurations())}", file=sys.stderr)
         return 2
     try:
-        report, cycles = measure(configurations()[sys.argv[1]])
+        report = measure(configurations()[sys.argv[1]])
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps({**asdict(report), "cycles": cycles}))
+    print(json.dumps(report))
     return 0
 
 

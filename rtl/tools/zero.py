@@ -2,12 +2,10 @@
 """Runs cm_zero_encrypt (rtl/zero) under Verilator, and measures it.
 
     build/rtl-venv/bin/python rtl/tools/zero.py
-    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/zero.py sg13g2
 
-The first prints the cycles of a zero encryption and of a decryption by a published measure
-(docs/client-engine.md) for both pipelines, and the numbers of modular multipliers and of bits of memory,
-after comparing the results with a model. The second maps the deep pipeline to standard cells, and prints
-asic.Report. Both print JSON.
+prints as JSON the cycles of a zero encryption and of a decryption by a published measure (docs/client-
+engine.md) for both pipelines, after comparing the results with a model, and the numbers of modular
+multipliers and of bits of memory. zero_energy.py maps the deep pipeline to standard cells.
 """
 
 from __future__ import annotations
@@ -18,10 +16,9 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from client import bit_reverse, montgomery_r
 from client_memory import memories_of, modules_of
@@ -184,45 +181,66 @@ class Zero:
 # --- the bench --------------------------------------------------------------------------------------------
 
 
-def times(shape: Shape, seed: int = 1) -> dict[str, int]:
-    """Cycles of both jobs on random inputs, at primes of all the bits. Raises ToolError if a residue is
-    wrong."""
+@dataclass
+class Inputs:
+    """Random inputs at primes of all the bits: what the host writes, and the polynomials that a zero
+    encryption leaves in pages 0 and 1, and a decryption in page 0, by layer."""
+
+    rings: list[golden.Ring]
+    encryption: list[Word]
+    decryption: list[Word]
+    encrypted: list[list[int]]
+    decrypted: list[list[int]]
+
+
+def draw(shape: Shape, seed: int = 1) -> Inputs:
     rng = random.Random(seed)
-    hardware = Zero(shape)
-    n, expected = shape.n, []
+    n = shape.n
     rings = [
         golden.Ring(golden.random_prime(rng, shape.LOG2_N, shape.WIDTH), shape.LOG2_N)
         for _ in range(shape.PRIMES)
     ]
-    draw = lambda q: [rng.randrange(q) for _ in range(n)]  # noqa: E731
+    found = Inputs(rings, [], [], [], [])
     u = [rng.choice((-1, 0, 1)) for _ in range(n)]
     errors = [[rng.randint(-21, 21) for _ in range(n)] for _ in range(2)]
-    hardware.write(words_of_u(shape, u))
+    found.encryption += words_of_u(shape, u)
     for component in range(2):
-        hardware.write(words_of_errors(shape, component, errors[component]))
+        found.encryption += words_of_errors(shape, component, errors[component])
     for layer, ring in enumerate(rings):
-        hardware.ring(layer, ring.q, ring.psi)
         for component in range(2):
-            key = draw(ring.q)
-            hardware.write(words_of_key(shape, layer, component, ring.q, ring.forward(key)))
+            key = [rng.randrange(ring.q) for _ in range(n)]
+            found.encryption += words_of_key(shape, layer, component, ring.q, ring.forward(key))
             product = ring.multiply([x % ring.q for x in u], key)
-            expected.append([(x + e) % ring.q for x, e in zip(product, errors[component], strict=True)])
+            found.encrypted.append(
+                [(x + e) % ring.q for x, e in zip(product, errors[component], strict=True)]
+            )
+    for layer, ring in enumerate(rings):
+        secret = [rng.choice((-1, 0, 1)) % ring.q for _ in range(n)]
+        c0, c1 = ([rng.randrange(ring.q) for _ in range(n)] for _ in range(2))
+        found.decryption += words_of_key(shape, layer, 0, ring.q, ring.forward(secret))
+        found.decryption += words_of_page(shape, layer, 0, c1)
+        found.decryption += words_of_page(shape, layer, 1, c0)
+        found.decrypted.append([(x + y) % ring.q for x, y in zip(ring.multiply(secret, c1), c0, strict=True)])
+    return found
+
+
+def times(shape: Shape, seed: int = 1) -> dict[str, int]:
+    """Cycles of both jobs. Raises ToolError if a residue is wrong."""
+    inputs = draw(shape, seed)
+    hardware = Zero(shape)
+    for layer, ring in enumerate(inputs.rings):
+        hardware.ring(layer, ring.q, ring.psi)
+    hardware.write(inputs.encryption)
     hardware.job()
     for layer in range(shape.PRIMES):
         for page in range(2):
             hardware.read(layer, page)
-    for layer, ring in enumerate(rings):
-        secret = [rng.choice((-1, 0, 1)) % ring.q for _ in range(n)]
-        c0, c1 = draw(ring.q), draw(ring.q)
-        hardware.write(words_of_key(shape, layer, 0, ring.q, ring.forward(secret)))
-        hardware.write(words_of_page(shape, layer, 0, c1))
-        hardware.write(words_of_page(shape, layer, 1, c0))
-        expected.append([(x + y) % ring.q for x, y in zip(ring.multiply(secret, c1), c0, strict=True)])
+    hardware.write(inputs.decryption)
     hardware.job(decrypt=True)
     for layer in range(shape.PRIMES):
         hardware.read(layer, 0)
     cycles, got = hardware.simulate()
-    if got != expected:
+    if got != [*inputs.encrypted, *inputs.decrypted]:
         raise ToolError(f"{TOP}: the residues are not those of the model")
     return {"zero_encryption": cycles[0], "delta_m_decryption": cycles[1]}
 
@@ -243,23 +261,9 @@ def counts(shape: Shape) -> dict[str, int]:
     return {"multipliers": of(top), "memory_bits": bits}
 
 
-def mapped() -> dict[str, Any]:
-    """Area and slack on the open library, before layout."""
-    import asic
-
-    apart = ("cm_butterfly", "cm_ram", "cm_ntt_control", "cm_zero_start", "cm_zero_layer")
-    return asdict(asic.measure(TOP, SOURCES, vars(Shape()), apart=apart, includes=INCLUDES))
-
-
 def main() -> int:
-    if sys.argv[1:] not in ([], ["sg13g2"]):
-        print("usage: zero.py [sg13g2]", file=sys.stderr)
-        return 2
     shapes = {"deep": Shape(), "shallow": Shape(DEEP=0)}
     try:
-        if sys.argv[1:]:
-            print(json.dumps(mapped()))
-            return 0
         taken = {pipeline: times(shape) for pipeline, shape in shapes.items()}
         counted = {pipeline: counts(shape) for pipeline, shape in shapes.items()}
     except ToolError as error:
