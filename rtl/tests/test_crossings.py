@@ -14,14 +14,14 @@ from simulation import settings, simulate
 from tools import ToolError
 
 LOG2_DEPTH = 4
-COUNTS = {f"u_{queue}.{way}_gray_near" for queue in ("in", "out") for way in ("read", "written")}
+COUNTS = {f"u_clocks.u_{queue}.{way}_gray_near" for queue in ("in", "out") for way in ("read", "written")}
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_bit_that_crosses_goes_through_two_registers(name):
     found = crossings.check(name)
     bits = {f"{count}[{i}]" for count in COUNTS for i in range(LOG2_DEPTH + 1)}
-    assert {of.register for of in found} == bits | {"answer_seen[0]", "request_seen[0]"}
+    assert {of.register for of in found} == bits | {"u_clocks.answer_seen[0]", "u_clocks.request_seen[0]"}
 
 
 @pytest.mark.parametrize(
