@@ -11,8 +11,8 @@ A row says whether a lower or a higher value is better, and whether it is exact 
 An exact row fails if it is worse or is no longer there; a timed one if it is more than 5 % worse, as the
 median of turns on both trees. Better figures are shown and are no failure, but a different compiler is. New
 results go to build/bench-check. Times of other benches (the demos, the evaluator and the simulated one, the
-gateway, firmware with a network), what needs a SEAL of one's own (make bench-evaluator-arm, make bench-seal-offload) and synthesis
-(make rtl-synth, make bench-asic) are not run.
+gateway, firmware with a network), what needs a SEAL of one's own (make bench-evaluator-arm, make
+bench-seal-offload) and synthesis (make rtl-synth, make bench-asic) are not run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the register maps of the accelerator, the evaluator and the client engine: of each a page, a C header,
-SystemVerilog and SystemRDL, from a JSON file.
+"""Write the register maps of the accelerator, the evaluator and the client engine: of each a page, a C
+header, SystemVerilog and SystemRDL, from a JSON file.
 
 tools/generate_registers.py            write the files
 tools/generate_registers.py --check    exit with 1 if one of them differs from what would be written
@@ -63,6 +63,7 @@ MAPS = (
         "rtl/evaluator/evaluator_registers.md",
         "rtl/harness/evaluator_registers.h",
         "rtl/evaluator/cm_evaluator_registers.svh",
+        "rtl/evaluator/evaluator_registers.rdl",
         "CM_EVALUATOR",
         "CM_RTL_HARNESS_EVALUATOR_REGISTERS_H",
         "evaluator",

@@ -425,7 +425,9 @@ class DeviceLink:
             if kind == _POLYNOMIAL_WANTED:
                 asked += 1
                 if len(payload) != _WANTED.size or asked > _MOST_POLYNOMIALS:
-                    raise self._fail("The device asks for more polynomials than its public key has: connect again.")
+                    raise self._fail(
+                        "The device asks for more polynomials than its public key has: connect again."
+                    )
                 component, prime, *_ = _WANTED.unpack(payload)
                 self.send_polynomial(component, prime)
                 continue

@@ -173,7 +173,7 @@ def test_a_public_key_and_a_header(server: Server, keys: Path, tmp_path: Path) -
     header = (tmp_path / "d3.h").read_text()
     assert "#define CM_PROVISIONED_STREAMED_KEY 1" in header and "cm_provisioned_key_digests" in header
     for name, given in (("d4.blob", streaming), ("d4.h", streaming | {"key": "symmetric"})):
-        with pytest.raises(ParameterError, match="give --key asymmetric, and name a file that ends in .h"):
+        with pytest.raises(ParameterError, match="give --key asymmetric, and name a file"):
             enroll(attachment, 4, tmp_path / name, tmp_path / "d4.json", **given)
     assert [record.device for record in records(attachment)] == [1, 2, 3]
 

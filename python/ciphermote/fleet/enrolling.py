@@ -94,15 +94,21 @@ def enroll(
     keys file with this one device.
 
     key: the owner's key with which a device of a full fleet encrypts. stream_public_key: write digests of the
-    public key into the header in place of it (ciphermote.owner.provisioning.to_c_header). largest_value: the largest value that a
-    device of a compact fleet sends; in full fleets the keys declare it. again: enroll a device that is
-    already enrolled; its previous keys, epoch and tokens end. replace_files: replace existing files. A run
-    that resumes an open enrolment replaces its own files. Raises KeyFileError, ParameterError or
-    GatewayError; repeat the call then.
+    public key into the header in place of it (ciphermote.owner.provisioning.to_c_header). largest_value: the
+    largest value that a device of a compact fleet sends; in full fleets the keys declare it. again: enroll a
+    device that is already enrolled; its previous keys, epoch and tokens end. replace_files: replace existing
+    files. A run that resumes an open enrolment replaces its own files. Raises KeyFileError, ParameterError
+    or GatewayError; repeat the call then.
     """
     device = whole(device, "The device", 0, LARGEST_DEVICE, "2^32 - 1")
     run = _Run(
-        attachment, device, Path(keys_file), Path(connection_file), key, stream_public_key, largest_value
+        attachment,
+        device,
+        Path(keys_file),
+        Path(connection_file),
+        key,
+        largest_value,
+        stream_public_key=stream_public_key,
     )
     make_folder_of(run.files)
     with attachment.turn(), attachment.client() as client:
@@ -181,8 +187,9 @@ class _Run:
         keys_file: Path,
         connection_file: Path,
         key: Given,
-        stream_public_key: bool,
         largest_value: int | None,
+        *,
+        stream_public_key: bool,
     ) -> None:
         self.files = _Files(attachment, device)
         self._attachment = attachment
