@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The evaluator on a coprocessor: the residues are those of portable C++, whatever the operation, level and degree;
- * and the interpreter, which is the machine's golden model, refuses programs that break its rules. The last
- * line says "N passed, N failed".
+ * The evaluator on a coprocessor: the residues are those of portable C++, whatever the operation, level and
+ * degree; and the interpreter, which is the machine's golden model, refuses programs that break its rules.
+ * The last line says "N passed, N failed".
  */
 #include <algorithm>
 #include <array>
@@ -95,6 +95,9 @@ Results results_on(const std::shared_ptr<const Context> &context, Fill fill, std
         did("square", square(a));
         if (switches) {
             did("multiply and relinearize", multiply(a, b, keys));
+            Ciphertext in_place = a;
+            multiply(in_place, b, keys, in_place);
+            did("multiply and relinearize in place", in_place);
             did("relinearize", relinearize(product, keys));
             did("rotate", rotate(a, 1, keys));
             did("conjugate", conjugate(b, keys));
@@ -264,55 +267,72 @@ bool is_refused(const char *words, const std::function<void()> &act)
 }
 
 // Several calls of one operation, whose operands arrive and results leave while others compute.
+void check_jobs_in_a_row(const Case &given, const Machine &machine)
+{
+    const auto context = context_with(given.chain, machine);
+    const auto portable = std::make_shared<const Context>(Insecure{given.chain}, "portable");
+    const Tables &t = tables_of(context);
+    const unsigned primes = t.data();
+    Inputs inputs(5);
+    EvaluationKeys keys(context), portable_keys(portable);
+    const bool switches = t.special != nullptr;
+    if (switches) {
+        const auto key = inputs.polynomials(2 * digits_of(given.chain), all_primes(given.chain), t.n());
+        keys.add_relinearization(key);
+        portable_keys.add_relinearization(key);
+    }
+    std::vector<std::array<Ciphertext, 2>> operands;
+    std::vector<Ciphertext> results(7);
+    std::vector<Offload::Call> calls;
+    for (Ciphertext &result : results) {
+        std::array<Ciphertext, 2> &pair = operands.emplace_back();
+        for (Ciphertext &one : pair) {
+            one = Ciphertext(portable, 2, primes, 1, inputs.polynomials(2, given.chain.data, t.n()));
+        }
+        reshape(result, context, switches ? 2 : 3, primes, 1);
+    }
+    for (std::size_t i = 0; i < results.size(); i++) {
+        calls.push_back({[&operands, i](const coprocessor::Polynomial &p) {
+                             return polynomial(operands[i].at(p.ciphertext), p.component, p.prime);
+                         },
+                         [&results, i](const coprocessor::Polynomial &p) {
+                             return polynomial(results[i], p.component, p.prime);
+                         }});
+    }
+    const Operation operation{switches ? Operation::Kind::multiply_relinearize : Operation::Kind::multiply,
+                              primes};
+    Key key{};
+    if (switches) {
+        key = coprocessor_key(t, relinearization_key(keys));
+    }
+    CHECK(t.offload->run(t, operation, switches ? &key : nullptr, calls));
+    for (std::size_t i = 0; i < results.size(); i++) {
+        const Ciphertext expected = switches ? multiply(operands[i][0], operands[i][1], portable_keys)
+                                             : multiply(operands[i][0], operands[i][1]);
+        CHECK(std::equal(results[i].residues().begin(), results[i].residues().end(),
+                         expected.residues().begin(), expected.residues().end()));
+    }
+}
+
+// Also where only one of the two programs that alternate fits their memory, besides others or alone.
 void jobs_in_a_row_are_those_of_portable()
 {
     const std::vector<Case> all = cases();
     for (const char *const name : {"n4096_q26x3_p27, BFV", "n4096_q26x3_p27", "groups, BFV", "n1024_q26x1"}) {
         const Case &given = case_named(all, name);
-        const auto context = context_with(given.chain, given.machine);
-        const auto portable = std::make_shared<const Context>(Insecure{given.chain}, "portable");
-        const Tables &t = tables_of(context);
-        const unsigned primes = t.data();
-        Inputs inputs(5);
-        EvaluationKeys keys(context), portable_keys(portable);
-        const bool switches = t.special != nullptr;
-        if (switches) {
-            const auto key = inputs.polynomials(2 * digits_of(given.chain), all_primes(given.chain), t.n());
-            keys.add_relinearization(key);
-            portable_keys.add_relinearization(key);
-        }
-        std::vector<std::array<Ciphertext, 2>> operands;
-        std::vector<Ciphertext> results(7);
-        std::vector<Offload::Call> calls;
-        for (Ciphertext &result : results) {
-            std::array<Ciphertext, 2> &pair = operands.emplace_back();
-            for (Ciphertext &one : pair) {
-                one = Ciphertext(portable, 2, primes, 1, inputs.polynomials(2, given.chain.data, t.n()));
-            }
-            reshape(result, context, switches ? 2 : 3, primes, 1);
-        }
-        for (std::size_t i = 0; i < results.size(); i++) {
-            calls.push_back({[&operands, i](const coprocessor::Polynomial &p) {
-                                 return polynomial(operands[i].at(p.ciphertext), p.component, p.prime);
-                             },
-                             [&results, i](const coprocessor::Polynomial &p) {
-                                 return polynomial(results[i], p.component, p.prime);
-                             }});
-        }
-        const Operation operation{
-            switches ? Operation::Kind::multiply_relinearize : Operation::Kind::multiply, primes};
-        Key key{};
-        if (switches) {
-            key = coprocessor_key(t, relinearization_key(keys));
-        }
-        CHECK(t.offload->run(t, operation, switches ? &key : nullptr, calls));
-        for (std::size_t i = 0; i < results.size(); i++) {
-            const Ciphertext expected = switches ? multiply(operands[i][0], operands[i][1], portable_keys)
-                                                 : multiply(operands[i][0], operands[i][1]);
-            CHECK(std::equal(results[i].residues().begin(), results[i].residues().end(),
-                             expected.residues().begin(), expected.residues().end()));
-        }
+        check_jobs_in_a_row(given, given.machine);
     }
+    const Case &given = case_named(all, "groups, BFV");
+    const Context context(Insecure{given.chain}, "portable");
+    const Program program =
+        scheduled(tables_of(context), given.machine, {Operation::Kind::multiply_relinearize, 5}, Turn::even)
+            .program;
+    Machine machine = given.machine;
+    machine.program = static_cast<unsigned>(encode(program, 0).size()) * 3 / 2;
+    check_jobs_in_a_row(given, machine);
+    machine = given.machine;
+    machine.weights = static_cast<unsigned>(program.weights.size()) * 3 / 2;
+    check_jobs_in_a_row(given, machine);
 }
 
 void what_a_machine_cannot_hold_is_left_to_the_processor()

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator's operations on cm_evaluator_two_clocks under Verilator: the residues of portable C++, bit for
-// bit, and how long each takes, alone and in a row. Prints one JSON object: for each operation, from the write
-// of its command to the end of its last beat out, in microseconds and in cycles of the evaluator's clock; the
-// pace of jobs that follow each other; what the host library's model (host/src/coprocessor/timing.h) predicted; and
-// the shortest time of ROUNDS in which this machine's processor does the same, by instruction set.
+/*
+ * The evaluator's operations on cm_evaluator_two_clocks under Verilator: the residues of portable C++, bit
+ * for bit, and how long each takes, alone and in a row. Prints one JSON object: for each operation, from the
+ * write of its command to the end of its last beat out, in microseconds and in cycles of the evaluator's
+ * clock; the pace of jobs that follow each other; what the library's model
+ * (host/src/coprocessor/timing.h) predicted; and the shortest time of ROUNDS in which this machine's
+ * processor does the same, by instruction set.
+ */
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -340,7 +343,8 @@ class Bench
                static_cast<double>(IN_A_ROW - FIRST_COUNTED);
     }
 
-    // Rotations are permuted when their results are taken, so those of a row are not: they are compared alone.
+    // Rotations are permuted when their results are taken, so those of a row are not: they are compared
+    // alone.
     void check_against_portable(const Named &named, const std::array<Ciphertext, 2> &operands,
                                 const Ciphertext &found) const
     {

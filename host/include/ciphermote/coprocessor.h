@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Coprocessors that compute the evaluator's operations: the evaluator in hardware (rtl/evaluator), or a model of it.
+ * Coprocessors that compute the evaluator's operations: the evaluator in hardware (rtl/evaluator), or a model
+ * of it.
  *
- * Such a coprocessor is a vector machine over residues with a number-theoretic transformer. It holds polynomials
- * in slots of two memories, constants (weights), and programs, which the library writes. A context that has a
- * coprocessor (context.h) runs on it every operation that its machine can hold, and computes the others itself;
- * the results are the same, bit for bit.
+ * Such a coprocessor is a vector machine over residues with a number-theoretic transformer. It holds
+ * polynomials in slots of two memories, constants (weights), and programs, which the library writes. A
+ * context that has a coprocessor (context.h) runs on it every operation that its machine can hold, and
+ * computes the others itself; the results are the same, bit for bit.
  */
 #ifndef CIPHERMOTE_COPROCESSOR_H
 #define CIPHERMOTE_COPROCESSOR_H
@@ -56,8 +57,8 @@ class Coprocessor
     virtual void run(std::span<const Job> jobs) = 0;
 };
 
-// How many operations a context's coprocessor has computed, and how many of those that coprocessors compute were left
-// to the processor, because the machine cannot hold them.
+// How many operations a context's coprocessor has computed, and how many of those that coprocessors compute
+// were left to the processor, because the machine cannot hold them.
 struct CoprocessorUse {
     std::uint64_t on_coprocessor = 0;
     std::uint64_t on_host = 0;

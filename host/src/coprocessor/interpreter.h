@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A coprocessor in software: it runs programs word by word, exactly as the machine of rtl/evaluator does, and is
- * what that is tested against. It refuses what the machine does not check: a slot that is read before it is
- * written, sums that are too large, a set that is filled before it is read.
+ * A coprocessor in software: it runs programs word by word, exactly as the machine of rtl/evaluator does, and
+ * is what that is tested against. It refuses what the machine does not check: a slot that is read before it
+ * is written, sums that are too large, a set that is filled before it is read.
  *
- * Where the machine may do two things in either order, it takes the one that shows a program's faults: operands
- * are stored as early as they may be, and results read as late.
+ * Where the machine may do two things in either order, it takes the one that shows a program's faults:
+ * operands are stored as early as they may be, and results read as late.
  */
 #ifndef CM_HOST_COPROCESSOR_INTERPRETER_H
 #define CM_HOST_COPROCESSOR_INTERPRETER_H

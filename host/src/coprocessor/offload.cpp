@@ -130,7 +130,7 @@ void Offload::forget_programs()
     weights_ = program_words_ = 0;
 }
 
-// Where the key is; if it is on the coprocessor nowhere, in the place of the one that was not used for longest.
+// Where the key is. If it is not on the coprocessor, it takes the place of the one that was used longest ago.
 unsigned Offload::place_of(const Tables &t, const Key &key)
 {
     auto place = std::find_if(keys_.begin(), keys_.end(),

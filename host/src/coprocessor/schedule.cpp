@@ -378,8 +378,8 @@ class Attempt
     Schedule result_;
 };
 
-// Attempts begin with the ranks and with the order of the graph, and go on from the best one: they change some
-// of its ranks at random, all of them a little.
+// Attempts begin with the ranks and with the order of the graph, and go on from the best one: they change
+// some of its ranks a little, at random.
 class Search
 {
   public:
