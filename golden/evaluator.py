@@ -36,7 +36,7 @@ class Instruction:
     shift: int = 0
     destination: int = A
     slot: int = 0
-    """Of a memory, or the transformer's set."""
+    """The slot of a memory, or the transformer's set."""
     inverse: bool = False
     arrivals: int = 0
     send: bool = False

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4-Lite side of the accelerator, and of the evaluator: registers.md and evaluator_registers.md have the
-// maps. A read or write takes two cycles; there are no bus errors: unknown offsets read as zero. No output
-// depends combinationally on an input: the address and the data of a write are accepted as they come, and each
-// is held until the other is there and the previous response was taken.
+// The AXI4-Lite side of the accelerator, and of the evaluator: registers.md and evaluator_registers.md
+// have the maps. A read or write takes two cycles; there are no bus errors: unknown offsets read as zero.
+// No output depends combinationally on an input: the address and the data of a write are accepted as they
+// come, and each is held until the other is there and the previous response was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
     parameter [31:0]  IDENTITY = 32'h434D4E54,
     parameter [31:0]  SHAPE = 32'd0,
-    parameter [31:0]  SIZES = 32'd0,    // of a register that the accelerator does not have
+    parameter [31:0]  SIZES = 32'd0,    // what a register says that the accelerator does not have
     parameter integer COMMAND_BITS = 6,
     parameter integer ERROR_BITS = 7
 ) (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams on a clock of their own, axis_aclk, in any relation to aclk, on which the core works. Assert aresetn
-// and axis_aresetn together. Where that clock is the faster one, the core's beats must be wider than the
-// streams' to keep up with them.
+// Streams on a clock of their own, axis_aclk, in any relation to aclk, on which the core works. Assert
+// aresetn and axis_aresetn together. Where that clock is the faster one, the core's beats must be wider
+// than the streams' to keep up with them.
 //
-// A reset of the core through its registers (restart_i) reaches the queues between the clocks as well: this
-// side asks the other one to reset, both wipe the queue that they write, the other side reports that it has,
-// and leaves the reset before this one does.
+// A reset of the core through its registers (restart_i) reaches the queues between the clocks as well:
+// this side asks the other one to reset, both wipe the queue that they write, the other side reports that
+// it has, and leaves the reset before this one does.
 `default_nettype none
 module cm_stream_clocks #(
     parameter integer BEAT_BITS = 128,   // bits of the core's beats

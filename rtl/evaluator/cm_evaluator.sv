@@ -226,10 +226,10 @@ module cm_evaluator #(
     // and not left.
     reg  [1:0]              open;      // accepted and not ended
     reg  [1:0]              leaving;   // ended and not left
-    reg  [1:0]              accepted;  // number of the next one to be accepted,
-    reg  [1:0]              next_run;  // of the next one to begin,
-    reg  [1:0]              executing; // of the one whose instructions are carried out,
-    reg  [1:0]              departing; // and of the one whose results leave
+    reg  [1:0]              accepted;  // number of the run that is accepted next,
+    reg  [1:0]              next_run;  // number of the run that begins next,
+    reg  [1:0]              executing; // number of the run whose instructions are carried out,
+    reg  [1:0]              departing; // number of the run whose results leave
     reg  [3:0]              failed;
     reg  [LOG2_PROGRAM-1:0] addresses [0:1];
     wire                    accepts, begins, ends, aborts;

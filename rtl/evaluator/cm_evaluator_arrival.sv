@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes commands and their packets in order: loads, and what runs receive, ahead of their instructions. A run
-// may be accepted while another one computes; a load waits until nothing runs or leaves.
+// Takes commands and their packets in order: loads, and what runs receive, ahead of their instructions. A
+// run may be accepted while another one computes; a load waits until nothing runs or leaves.
 //
-// Words of a polynomial are gathered to rows, which wait for a memory's write port. If terms keep it from one,
-// gap_wanted_o asks that a write be left out.
+// Words of a polynomial are gathered to rows, which wait for a memory's write port. If terms keep it from
+// one, gap_wanted_o asks that a write be left out.
 `default_nettype none
 module cm_evaluator_arrival #(
     parameter integer LOG2_N = 12,
@@ -27,8 +27,8 @@ module cm_evaluator_arrival #(
     output wire                             busy_o,
     input  wire                             quiet_i,     // Nothing runs or leaves,
     input  wire                             room_i,      // or there is room for another run.
-    output wire                             run_o,       // A run is accepted,
-    output wire [LOG2_PROGRAM-1:0]          address_o,   // of the program here.
+    output wire                             run_o,       // A run is accepted.
+    output wire [LOG2_PROGRAM-1:0]          address_o,   // where its program is
     output reg  [7:0]                       arrived_o,   // packets of the run that was accepted last
     output wire                             arrived_all_o,
     // Receive words: a word of the program without what other words have, a cycle after its address.

@@ -24,7 +24,7 @@ module cm_evaluator_departure #(
     input  wire                             zero_i,     // Zeros are sent instead.
     output wire                             empty_o,
     // Reads.
-    output wire [1:0]                       wanted_o,   // of memory A, B
+    output wire [1:0]                       wanted_o,   // reads of memory A, B
     input  wire [1:0]                       blocked_i,
     output wire [1:0]                       read_o,
     output wire [9:0]                       slot_o,

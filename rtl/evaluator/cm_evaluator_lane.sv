@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane of the vector unit: adds products and gives the sum divided by R modulo q, or shifted to the right,
-// with rounding where round_i is half of what the shift divides by. Its controls are those of all lanes, each
-// in the cycle of its stage (cm_evaluator_vector).
+// One lane of the vector unit: adds products and gives the sum divided by R modulo q, or shifted to the
+// right, with rounding where round_i is half of what the shift divides by. Its controls are those of all
+// lanes, each in the cycle of its stage (cm_evaluator_vector).
 //
-// A sum below q R becomes, by as many steps of cm_montgomery_reduce as R has words, a number between -q and
-// q.
+// A sum below q R becomes, by as many steps of cm_montgomery_reduce as R has words, a number between -q
+// and q.
 `default_nettype none
 module cm_evaluator_lane #(
     parameter integer LOG2_N = 12,
@@ -20,8 +20,8 @@ module cm_evaluator_lane #(
     input  wire                              adds_i,    // The product enters the sum,
     input  wire                              first_i,   // as its first one,
     input  wire [61:0]                       round_i,   // to which this is added.
-    input  wire [REDUCTIONS*(H_WIDTH+1)-1:0] minus_h_i, // -(q - 1) / 2^(LOG2_N + 1) of each reduction's
-    input  wire [H_WIDTH-1:0]                h_i,       // row and, positive, of the result's
+    input  wire [REDUCTIONS*(H_WIDTH+1)-1:0] minus_h_i, // -(q - 1) / 2^(LOG2_N + 1), by reduction
+    input  wire [H_WIDTH-1:0]                h_i,       // (q - 1) / 2^(LOG2_N + 1)
     input  wire [5:0]                        shift_i,   // 2 bits for each of three stages, the high ones first
     input  wire                              shifts_i,  // The result is the shifted sum.
     output reg  [WIDTH-1:0]                  result_o

@@ -37,8 +37,8 @@ module cm_evaluator_sequencer #(
     input  wire                           room_i,        // for what is to leave after an instruction
     output wire                           reserve_o,     // takes such a place
     input  wire [1:0]                     set_busy_i,
-    input  wire [1:0]                     read_wanted_i, // of memory A, B: terms must not read it
-    input  wire [1:0]                     gap_wanted_i,  // of writes to memory A, B: one is to be left out
+    input  wire [1:0]                     read_wanted_i, // reads of memory A, B: terms must leave them out
+    input  wire [1:0]                     gap_wanted_i,  // writes to memory A, B: one is to be left out
     output wire [1:0]                     gap_given_o,
     input  wire [(1<<LOG2_MODULI)-1:0]    loaded_i,      // moduli
     output wire                           claim_o,

@@ -50,7 +50,7 @@ module cm_evaluator_transformer #(
     input  wire [15:0]                      wipe_row_i
 );
     reg  [1:0]         pending; // The set is filled and waits for the engine.
-    reg                oldest;  // of two pending ones
+    reg                oldest;  // the one of two pending sets that was filled first
     reg                running; // the set of the job that runs
     reg  [1:0]         inverse;
     reg  [NUMBER-1:0]  modulus [0:1];

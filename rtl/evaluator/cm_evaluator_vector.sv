@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the evaluator: memories A and B, the transformer, weights, and a lane for each word of a row. A
-// term enters in each cycle with issue_i; a row's result is written LATENCY - 1 cycles after its last term.
+// The data of the evaluator: memories A and B, the transformer, weights, and a lane for each word of a
+// row. A term enters in each cycle with issue_i; a row's result is written sum_latency() cycles after its
+// last term (cm_evaluator_latency.svh).
 //
-// The memories have one port for reads and one for writes. What arrives is written, and what leaves is read, in
-// the cycles in which the terms leave the port free: reads_o and writes_o say which memories they use, A in
-// bit 0.
+// The memories have one port for reads and one for writes. What arrives is written, and what leaves is
+// read, in the cycles in which the terms leave the port free: reads_o and writes_o say which memories they
+// use, A in bit 0.
 `default_nettype none
 module cm_evaluator_vector #(
     parameter integer LOG2_N = 12,
@@ -28,7 +29,7 @@ module cm_evaluator_vector #(
     // A term, and the instruction that it belongs to.
     input  wire                             issue_i,
     input  wire [ROW_BITS-1:0]              row_i,
-    input  wire                             first_i,     // of the row
+    input  wire                             first_i,     // the row's first term
     input  wire                             last_i,
     input  wire                             last_row_i,
     input  wire [1:0]                       source_i,

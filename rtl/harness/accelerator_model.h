@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// cm_ntt_accelerator under Verilator, or cm_evaluator with the macro EVALUATOR, as a host sees it: registers, packets to send, packets received. Its
+// cm_ntt_accelerator under Verilator, as a host sees it: registers, packets to send, packets received. Its
 // buses wait for the hardware only, or at random as well. LOG2_BEAT, at least 2, comes as a macro, and
 // residues take 32 bits. With LOG2_STREAM as well, it is cm_ntt_accelerator_two_clocks, with the clocks of
-// Mert, Ozturk and Savas: the engine's at 200 MHz, the streams' at 250. So is the evaluator always.
+// Mert, Ozturk and Savas: the engine's at 200 MHz, the streams' at 250. With EVALUATOR, it is
+// cm_evaluator_two_clocks with those clocks.
 #ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 #define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 

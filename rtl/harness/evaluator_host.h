@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// What a host does with a simulated cm_evaluator_two_clocks: load it, run programs, and count what that takes,
-// every beat and every access to a register included. Parameters of the hardware come as macros.
+// What a host does with a simulated cm_evaluator_two_clocks: load it, run programs, and count what that
+// takes, every beat and every access to a register included. Parameters of the hardware come as macros.
 //
-// Its functions are those of the host library's device, which has no need to know of Verilator.
+// Its functions are those of the host library's coprocessor, which has no need to know of Verilator.
 #ifndef CM_RTL_HARNESS_EVALUATOR_HOST_H
 #define CM_RTL_HARNESS_EVALUATOR_HOST_H
 

@@ -311,7 +311,7 @@ async def a_failed_run_sends_zeros_and_the_next_one_is_right(dut):
             await fails(wrong, "RANGE")
         await evaluator.run(0, [a])
         assert await evaluator.receive() == machine.run(copies[0], [a])[0]
-    # Of two runs in a row, only the one that failed sends zeros.
+    # The run beside one that failed sends its result.
     short = a[: len(a) // 2]
     right = machine.run(copies[0], [a])[0]
     for order in ((short, a), (a, short)):
