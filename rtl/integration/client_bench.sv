@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A self-checking bench of the client engine behind a bus: loads a key, encrypts, decrypts, and has a write
 // refused, with the C library's bytes and values as what must come out. It knows the bus by two tasks alone
-// (client_bench_bus.svh), so that it runs against any wrapper.
+// (client_bench_bus.vh), so that it runs against any wrapper.
 //
 //     iverilog -g2012 -I integration -I engine -I client -s client_bench -o bench \
 //         integration/client_bench.sv engine/*.sv client/*.sv
@@ -31,7 +31,7 @@ module client_bench;
     reg  [31:0] entropy_data = 0, value_data = 0, read_data = 0;
     reg         entropy_valid = 0, value_valid = 0, value_last = 0, read_valid = 0;
     reg         frame_ready = 0, result_ready = 0;
-    `include "client_bench_bus.svh"
+    `include "client_bench_bus.vh"
 
     // Words by stream: what goes in, or must come out; a bit above a word says whether it is the last.
     reg [32:0] entropy [0:MOST-1], value [0:MOST-1], frames_in [0:MOST-1];
