@@ -2,6 +2,7 @@
 /* Decryptions that the client engine does: of frames that are gathered, and that it then reads as a whole. */
 #include <string.h>
 
+#include "client_arch.h"
 #include "client_driver.h"
 #include "common/bytes.h"
 #include "common/declassify.h"
@@ -120,15 +121,15 @@ int client_decrypt_begin(cm_decryptor *decryptor, bool expected)
     if (gathering_for(decryptor)) {
         gathering->decryptor = NULL;
     }
-    if (!expected || (gathering && gathering->decryptor)) {
+    if (!expected) {
         return 0;
     }
     const cm_secret_key *key = decryptor->decryption.key;
     client_engine *self = client_engine_for(key->params);
-    if (!self || !self->open || !allowed(self, decryptor) || self->most_pieces == 0 ||
-        !self->bus.send_frames || !client_serves(self, key->params) || !key->ternary ||
-        !serves_expected(decryptor)) {
-        return 0;
+    if (!self || (gathering && gathering->decryptor) || !self->open || !allowed(self, decryptor) ||
+        self->most_pieces == 0 || !self->bus.send_frames || !client_serves(self, key->params) ||
+        !key->ternary || !serves_expected(decryptor)) {
+        return client_declined(self);
     }
     gathering = self;
     self->decryptor = decryptor;
@@ -144,7 +145,7 @@ static int hand_back(client_engine *self, cm_decryptor *decryptor)
     for (size_t i = 0; i < self->used; i++) {
         (void)!cmi_decryptor_feed(decryptor, self->pieces[i].bytes, self->pieces[i].length);
     }
-    return 0;
+    return client_declined(self);
 }
 
 /* Bytes that follow those before them in memory are of the same piece. */
@@ -348,18 +349,25 @@ static bool decrypt_gathered(const gathered *of)
     const uint32_t results = result_words(decryption);
     uint32_t *arena = (uint32_t *)(void *)decryption->arena;
     const client_needs needs = {.result_key = of->tagged ? of->tagged->result_key : NULL};
+    const cm_params *params = decryption->key->params;
     const bool needs_sums = !decrypts_ckks(decryption) && self->sums != of->primes;
-    if (needs_sums && self->fixed && self->policy & CLIENT_DECRYPTS_TAGGED) {
+    const bool needs_reset = needs_sums && self->fixed && self->policy & CLIENT_DECRYPTS_TAGGED;
+    if (!client_spares_key(self, params, decryption->key->ternary, &needs) ||
+        (needs_reset && self->made != 0)) {
+        return false;
+    }
+    if (needs_reset) {
         client_reset(self); /* fractions are fixed as well */
     }
-    if (!client_hold_tables(self, decryption->key->params, &needs) || !client_settled(self)) {
+    if (!client_hold_tables(self, params, params->data_primes, &needs) || !client_settled(self)) {
         self->failures++;
         return false;
     }
     if (!decrypts_ckks(decryption)) {
         hold_sums(of);
     }
-    if (!client_hold_secret(self, decryption->key) || !client_settled(self)) {
+    if (!client_hold_secret(self, params, params->data_primes, decryption->key->ternary) ||
+        !client_settled(self)) {
         self->failures++;
         return false;
     }

@@ -4,6 +4,7 @@
 
 #include "ciphermote/bfv.h"
 #include "ciphermote/ckks.h"
+#include "client_arch.h"
 #include "client_driver.h"
 #include "common/bytes.h"
 #include "common/wipe.h"
@@ -27,11 +28,12 @@ enum {
 typedef struct job {
     client_engine *engine;
     const cm_params *params;
-    const cm_secret_key *secret; /* or null */
+    unsigned primes;
+    const uint8_t *secret; /* packed, or the name of one that the engine has drawn; or null */
     const cm_public_key *public_key;
     const cm_encryptor_setup *setup;
-    const cm_message_source *source;
-    cm_frame_sender *sender; /* of version 2, or null */
+    const cm_message_source *source; /* null: a public key is made, which is an encryption of zero */
+    cm_frame_sender *sender;         /* of version 2, or null */
     cm_xof_kind xof;
     uint64_t key_id;
     uint64_t counter;
@@ -45,7 +47,7 @@ typedef struct job {
 
 static const cm_ckks_values *ckks_values(const job *of)
 {
-    return of->source->scheme == CM_CKKS ? of->source->of.ckks.values : NULL;
+    return of->source && of->source->scheme == CM_CKKS ? of->source->of.ckks.values : NULL;
 }
 
 static const cm_bfv_values *bfv_values(const job *of)
@@ -157,9 +159,24 @@ static bool describe_values(job *of)
 static uint32_t words_of(const job *of)
 {
     const uint32_t frame = client_frame_words(of->sender);
-    const uint32_t residues =
-        of->params->data_primes * frame + client_residue_words(of->engine, of->params->data_primes);
+    const uint32_t residues = of->primes * frame + client_residue_words(of->engine, of->primes);
     return of->secret ? frame + client_seed_words(of->xof) + residues : 2u * residues;
+}
+
+static client_needs needs_of(const job *of)
+{
+    return (client_needs){.device_secret = of->setup->device->secret,
+                          .tag_key = of->sender ? of->sender->tag_key : NULL};
+}
+
+/* Whether the engine is there, and has room for the frames. */
+static bool takes_job(job *of)
+{
+    if (!serves_setup(of) || words_of(of) > of->engine->count) {
+        return false;
+    }
+    const client_needs needs = needs_of(of);
+    return client_spares_key(of->engine, of->params, of->secret, &needs);
 }
 
 static bool describe_job(job *of, const void *key, bool public_key)
@@ -169,21 +186,23 @@ static bool describe_job(job *of, const void *key, bool public_key)
         of->params = of->public_key->params;
         of->key_id = of->public_key->key_id;
     } else {
-        of->secret = key;
-        if (!cmi_secret_key_usable(of->secret) || !of->secret->ternary) {
+        const cm_secret_key *secret = key;
+        of->params = secret->params;
+        of->key_id = secret->key_id;
+        of->secret = secret->ternary;
+        of->engine = client_engine_for(of->params);
+        if (!(cmi_secret_key_usable(secret) || cmi_secret_key_named(secret)) || !of->secret) {
             return false;
         }
-        of->params = of->secret->params;
-        of->key_id = of->secret->key_id;
     }
+    of->engine = client_engine_for(of->params);
+    of->primes = of->params->data_primes;
     /* Values that are read on demand have no bytes. */
     if (of->source->bytes_per_coefficient == 0 || !of->source->data) {
         return false;
     }
-    of->engine = client_engine_for(of->params);
     return of->engine && of->engine->open && (public_key || of->engine->policy & CLIENT_ENCRYPTS) &&
-           client_serves(of->engine, of->params) && serves_setup(of) && describe_values(of) &&
-           words_of(of) <= of->engine->count;
+           client_serves(of->engine, of->params) && takes_job(of) && describe_values(of);
 }
 
 /* ---- what the engine must hold ---- */
@@ -271,7 +290,7 @@ static bool hold_space(client_engine *self, const cm_params *params, const clien
         compute_space(self, params, encodes, &of);
         computed = true;
     }
-    if (!client_hold_tables(self, params, needs)) {
+    if (!client_hold_tables(self, params, params->data_primes, needs)) {
         return false;
     }
     if (self->encodes == encodes) {
@@ -299,9 +318,12 @@ static bool hold_space(client_engine *self, const cm_params *params, const clien
 static uint32_t shape_of(const job *of)
 {
     const cm_ckks_values *ckks = ckks_values(of);
-    uint32_t shape = of->source->ntt_form ? 0 : CLIENT_IN_COEFFICIENTS;
-    shape |= of->xof == CM_XOF_SHAKE256 ? CLIENT_IS_SHAKE256 : 0u;
+    uint32_t shape = of->xof == CM_XOF_SHAKE256 ? CLIENT_IS_SHAKE256 : 0u;
     shape |= of->sender ? CLIENT_HAS_TAGS : 0u;
+    if (!of->source) {
+        return shape;
+    }
+    shape |= of->source->ntt_form ? 0 : CLIENT_IN_COEFFICIENTS;
     if (!ckks) {
         return shape | (of->number == CM_INT16 || of->number == CM_INT32 ? CLIENT_IS_SIGNED : 0u);
     }
@@ -327,15 +349,23 @@ static uint32_t largest_of(const job *of)
 static bool prepare_engine(const job *of)
 {
     client_engine *self = of->engine;
+    const client_needs needs = needs_of(of);
+    if (!of->source) {
+        if (!client_hold_tables(self, of->params, of->primes, &needs) ||
+            !client_hold_secret(self, of->params, of->primes, of->secret) || !client_settled(self)) {
+            return false;
+        }
+        client_set(self, CM_CLIENT_MAP_SHAPE, (of->primes - 1u) | shape_of(of));
+        return true;
+    }
     const uint32_t constants = ckks_values(of) ? CKKS_CONSTANTS : bfv_values(of)->plain_modulus;
-    const client_needs needs = {.device_secret = of->setup->device->secret,
-                                .tag_key = of->sender ? of->sender->tag_key : NULL};
     if (!hold_space(self, of->params, &needs, constants) ||
-        !(of->secret ? client_hold_secret(self, of->secret) : client_hold_public(self, of->public_key)) ||
+        !(of->secret ? client_hold_secret(self, of->params, of->primes, of->secret)
+                     : client_hold_public(self, of->public_key)) ||
         !client_settled(self)) {
         return false;
     }
-    client_set_shape(self, of->params->data_primes, shape_of(of), scale_of(of));
+    client_set_shape(self, of->primes, shape_of(of), scale_of(of));
     client_set(self, CM_CLIENT_MAP_LARGEST, largest_of(of));
     return true;
 }
@@ -359,8 +389,9 @@ cm_status client_engine_hold(client_engine *engine, const uint8_t *device_secret
     const client_needs needs = {.device_secret = device_secret};
     if (!engine->open || !key->params || !cmi_secret_key_usable(key) || !key->ternary ||
         !client_serves(engine, key->params) || !serves_modulus(key->params, plain_modulus) ||
+        !client_spares_key(engine, key->params, key->ternary, &needs) ||
         !hold_space(engine, key->params, &needs, plain_modulus ? plain_modulus : CKKS_CONSTANTS) ||
-        !client_hold_secret(engine, key)) {
+        !client_hold_secret(engine, key->params, key->params->data_primes, key->ternary)) {
         return CM_ERR_UNSUPPORTED;
     }
     return CM_OK;
@@ -379,8 +410,12 @@ static void start(const job *of)
         client_set_tags(self, sender->device, sender->epoch, sender->window);
     }
     self->bus.receive(self->bus.context, self->words, words_of(of), 0);
-    self->bus.send(self->bus.context, of->data, of->count, of->number);
-    client_command(self, of->secret ? CM_CLIENT_COMMAND_SYMMETRIC : CM_CLIENT_COMMAND_PUBLIC);
+    if (of->source) {
+        self->bus.send(self->bus.context, of->data, of->count, of->number);
+    }
+    client_command(self, !of->source  ? CM_CLIENT_COMMAND_PUBLISH
+                         : of->secret ? CM_CLIENT_COMMAND_SYMMETRIC
+                                      : CM_CLIENT_COMMAND_PUBLIC);
 }
 
 static uint32_t bytes_of(uint32_t words)
@@ -434,7 +469,7 @@ static uint64_t sum_of_tags(const job *of)
         end += frame + client_seed_words(of->xof);
         sum = cmi_load64((const uint8_t *)(end - CLIENT_CRC_WORDS - CLIENT_TAG_WORDS));
     }
-    for (unsigned i = 0; i < of->params->data_primes * components; i++) {
+    for (unsigned i = 0; i < of->primes * components; i++) {
         const unsigned before = i / components;
         end +=
             frame + client_residue_words(of->engine, before + 1u) - client_residue_words(of->engine, before);
@@ -453,13 +488,20 @@ static void describe_ciphertext(const job *of)
     info->params = of->params;
     info->xof = of->xof;
     info->counter = of->counter;
-    if (ckks) {
+    info->key_id = of->key_id;
+    if (!of->source) {
+        info->scheme = CM_PUBLIC_KEY;
+        info->ntt_form = true;
+        info->components = 2;
+        info->primes = (uint8_t)of->primes;
+    } else if (ckks) {
         info->scale_bits = (uint64_t)(1023 + (int32_t)ckks->log2_scale) << 52;
     } else {
         info->plain_modulus = bfv_values(of)->plain_modulus;
     }
-    info->key_id = of->key_id;
-    cmi_describe(info, of->source, of->params);
+    if (of->source) {
+        cmi_describe(info, of->source, of->params);
+    }
     if (of->secret) {
         words += of->sender ? CLIENT_TAGGED_HEADER_WORDS : CLIENT_HEADER_WORDS;
         memcpy(info->seed, words, client_seed_words(of->xof) * sizeof *words);
@@ -500,38 +542,60 @@ static int ended(const job *of)
     return 1;
 }
 
+/* All of a job that has been described. */
+static int do_job(job *of, cm_status *status)
+{
+    client_engine *self = of->engine;
+    if (!prepare_engine(of)) {
+        client_reset(self);
+        self->failures++;
+        return client_declined(self);
+    }
+    of->counter = of->setup->device->counter.next;
+    *status = cmi_counter_take(&of->setup->device->counter);
+    if (*status != CM_OK) {
+        return ended(of);
+    }
+    start(of);
+    const uint32_t left = hand_on(of, status);
+    if (left == words_of(of)) {
+        describe_ciphertext(of);
+        return ended(of);
+    }
+    const uint32_t raised = client_fault(self);
+    const cm_status fault = status_of(of, raised);
+    if (raised == CM_CLIENT_FAULT_NONE || !client_keeps_keys(raised)) {
+        client_reset(self);
+    }
+    if (left == 0 && fault == CM_OK) {
+        self->failures++;
+        return client_declined(self);
+    }
+    *status = fault == CM_OK ? CM_ERR_SINK : fault;
+    return ended(of);
+}
+
 int client_encrypt(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
                    const cm_message_source *source)
 {
     job of = {.setup = setup, .source = source};
-    if (!describe_job(&of, key, public_key)) {
-        return 0;
+    return describe_job(&of, key, public_key) ? do_job(&of, status) : client_declined(of.engine);
+}
+
+int client_emit_public_key(cm_status *status, const cm_encryptor_setup *setup, const cm_params *params,
+                           const uint8_t *ternary, uint64_t key_id)
+{
+    job of = {.engine = client_engine_for(params),
+              .setup = setup,
+              .params = params,
+              .primes = params->key_primes,
+              .secret = ternary,
+              .key_id = key_id};
+    if (!of.engine || !of.engine->open || !client_serves_keys(of.engine, params) || !takes_job(&of)) {
+        return client_declined(of.engine);
     }
-    if (!prepare_engine(&of)) {
-        client_reset(of.engine);
-        of.engine->failures++;
-        return 0;
-    }
-    of.counter = setup->device->counter.next;
-    *status = cmi_counter_take(&setup->device->counter);
-    if (*status != CM_OK) {
-        return ended(&of);
-    }
-    start(&of);
-    const uint32_t left = hand_on(&of, status);
-    if (left == words_of(&of)) {
-        describe_ciphertext(&of);
-        return ended(&of);
-    }
-    const uint32_t raised = client_fault(of.engine);
-    const cm_status fault = status_of(&of, raised);
-    if (raised == CM_CLIENT_FAULT_NONE || !client_keeps_keys(raised)) {
-        client_reset(of.engine);
-    }
-    if (left == 0 && fault == CM_OK) {
-        of.engine->failures++;
-        return 0;
-    }
-    *status = fault == CM_OK ? CM_ERR_SINK : fault;
-    return ended(&of);
+    of.engine->secret = NULL; /* other keys may have been at this address */
+    const int done = do_job(&of, status);
+    of.engine->secret = NULL;
+    return done;
 }

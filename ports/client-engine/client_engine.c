@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "client_arch.h"
 #include "client_driver.h"
 #include "common/bytes.h"
 #include "common/declassify.h"
@@ -132,6 +133,7 @@ void client_reset(client_engine *self)
 {
     self->params = NULL;
     self->secret = NULL;
+    self->made = 0;
     self->public_key = NULL;
     self->encodes = 0;
     self->sums = 0;
@@ -144,6 +146,19 @@ void client_reset(client_engine *self)
 uint32_t client_engine_failures(const client_engine *engine)
 {
     return engine ? engine->failures : 0;
+}
+
+uint32_t client_engine_in_software(const client_engine *engine)
+{
+    return engine ? engine->in_software : 0;
+}
+
+int client_declined(client_engine *self)
+{
+    if (self) {
+        self->in_software++;
+    }
+    return 0;
 }
 
 cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count)
@@ -199,16 +214,23 @@ bool client_serves(client_engine *self, const cm_params *params)
     if (SHAPE_OF(self, LOG2_N) != params->log2_n || SHAPE_OF(self, PRIMES) < params->data_primes) {
         return false;
     }
-    for (unsigned i = 0; i < params->data_primes; i++) {
-        const unsigned bits = cmi_bits_of(params->primes[i].q);
+    unsigned primes = 0;
+    for (; primes < params->key_primes && primes < SHAPE_OF(self, PRIMES); primes++) {
+        const unsigned bits = cmi_bits_of(params->primes[primes].q);
         if (bits < PRIME_BITS_LEAST || bits > SHAPE_OF(self, WIDTH)) {
-            self->served = NULL;
-            return false;
+            break;
         }
-        self->residue_words[i + 1u] = self->residue_words[i] + ((uint32_t)bits << (params->log2_n - 5u));
+        self->residue_words[primes + 1u] =
+            self->residue_words[primes] + ((uint32_t)bits << (params->log2_n - 5u));
     }
-    self->served = params;
-    return true;
+    self->served_primes = (uint8_t)primes;
+    self->served = primes < params->data_primes ? NULL : params;
+    return self->served;
+}
+
+bool client_serves_keys(client_engine *self, const cm_params *params)
+{
+    return client_serves(self, params) && self->served_primes == params->key_primes;
 }
 
 unsigned client_log2_scale_r(const client_engine *self)
@@ -227,9 +249,10 @@ typedef struct prime_words {
     uint32_t one, r, psi;
 } prime_words;
 
-static void compute_tables(const client_engine *self, const cm_params *params, prime_words *words)
+static void compute_tables(const client_engine *self, const cm_params *params, unsigned primes,
+                           prime_words *words)
 {
-    for (unsigned i = 0; i < params->data_primes; i++) {
+    for (unsigned i = 0; i < primes; i++) {
         const cm_prime *prime = &params->primes[i];
         words[i].one = client_power_of_two(SHAPE_OF(self, LOG2_R), prime);
         words[i].r = client_power_of_two(2u * SHAPE_OF(self, LOG2_R), prime);
@@ -245,11 +268,12 @@ static void set_twiddle(const client_engine *self, unsigned prime, uint32_t inde
 }
 
 /* Writes the first twiddle of each prime, and that whose number is n / 2: the engine makes the others. */
-static void load_tables(client_engine *self, const cm_params *params, const prime_words *words)
+static void load_tables(client_engine *self, const cm_params *params, unsigned primes,
+                        const prime_words *words)
 {
     client_set(self, CM_CLIENT_MAP_PARAMS, params->id);
-    client_set(self, CM_CLIENT_MAP_SHAPE, params->data_primes - 1u);
-    for (unsigned i = 0; i < params->data_primes; i++) {
+    client_set(self, CM_CLIENT_MAP_SHAPE, primes - 1u);
+    for (unsigned i = 0; i < primes; i++) {
         const cm_prime *prime = &params->primes[i];
         client_set_prime(self, i, CM_CLIENT_MAP_PRIME_Q, prime->q);
         client_set_prime(self, i, CM_CLIENT_MAP_PRIME_KEY_FACTOR, prime->q - words[i].r);
@@ -258,6 +282,7 @@ static void load_tables(client_engine *self, const cm_params *params, const prim
     }
     client_write(self, CM_CLIENT_COMMAND_OFFSET, CM_CLIENT_COMMAND_TABLES); /* it fixes nothing */
     self->params = params;
+    self->primes = (uint8_t)primes;
 }
 
 /* ---- opening ---- */
@@ -298,11 +323,11 @@ cm_status client_engine_open_for(client_engine *engine, const client_bus *bus, u
     prime_words tables[CM_MAX_PRIMES];
     const bool makes_tables = params && client_serves(engine, params);
     if (makes_tables) {
-        compute_tables(engine, params, tables);
+        compute_tables(engine, params, params->data_primes, tables);
     }
     engine->open = client_settled(engine);
     if (engine->open && makes_tables) {
-        load_tables(engine, params, tables);
+        load_tables(engine, params, params->data_primes, tables);
     }
     return engine->open ? CM_OK : CM_ERR_UNSUPPORTED;
 }
@@ -325,25 +350,32 @@ static bool is_known(const client_secret *secret, const uint8_t *bytes)
     return cmi_declassified(differ == 0) && secret->known;
 }
 
-/* The policy, and the secrets of a job besides those that are known. Others than the engine has need a
- * reset. */
-static bool hold_secrets(client_engine *self, const client_needs *needs)
+static const struct {
+    uint8_t setting, words;
+} secret_places[CLIENT_SECRETS] = {{CM_CLIENT_MAP_DEVICE_SECRET, CM_DEVICE_SECRET_BYTES / 4u},
+                                   {CM_CLIENT_MAP_TAG_KEY, CM_TAG_KEY_BYTES / 4u},
+                                   {CM_CLIENT_MAP_RESULT_KEY, CM_TAG_KEY_BYTES / 4u}};
+
+/* Keep those of a job that are not known, to be entered. */
+static void learn_secrets(client_engine *self, const client_needs *needs)
 {
-    static const struct {
-        uint8_t setting, words;
-    } places[CLIENT_SECRETS] = {{CM_CLIENT_MAP_DEVICE_SECRET, CM_DEVICE_SECRET_BYTES / 4u},
-                                {CM_CLIENT_MAP_TAG_KEY, CM_TAG_KEY_BYTES / 4u},
-                                {CM_CLIENT_MAP_RESULT_KEY, CM_TAG_KEY_BYTES / 4u}};
     const uint8_t *const given[CLIENT_SECRETS] = {needs->device_secret, needs->tag_key, needs->result_key};
     for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
         if (given[i] && !is_known(&self->secrets[i], given[i])) {
-            for (unsigned j = 0; j < places[i].words; j++) {
+            for (unsigned j = 0; j < secret_places[i].words; j++) {
                 self->secrets[i].words[j] = cmi_load32(given[i] + (size_t)4u * j);
             }
             self->secrets[i].known = true;
             self->entered = false;
         }
     }
+}
+
+/* The policy, and the secrets of a job besides those that are known. Others than the engine has need a
+ * reset. */
+static bool hold_secrets(client_engine *self, const client_needs *needs)
+{
+    learn_secrets(self, needs);
     if (self->entered) {
         return true;
     }
@@ -352,15 +384,32 @@ static bool hold_secrets(client_engine *self, const client_needs *needs)
     }
     client_set(self, CM_CLIENT_MAP_POLICY, self->policy);
     for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
-        for (unsigned j = 0; self->secrets[i].known && j < places[i].words; j++) {
-            client_set(self, places[i].setting + j, self->secrets[i].words[j]);
+        for (unsigned j = 0; self->secrets[i].known && j < secret_places[i].words; j++) {
+            client_set(self, secret_places[i].setting + j, self->secrets[i].words[j]);
         }
     }
     self->entered = true;
     return true;
 }
 
-bool client_hold_tables(client_engine *self, const cm_params *params, const client_needs *needs)
+bool client_spares_key(const client_engine *self, const cm_params *params, const uint8_t *ternary,
+                       const client_needs *needs)
+{
+    const uint64_t made = ternary ? client_named_key(ternary) : self->made;
+    if (self->made == 0) {
+        return made == 0;
+    }
+    const uint8_t *const given[CLIENT_SECRETS] = {needs->device_secret, needs->tag_key, needs->result_key};
+    for (unsigned i = 0; i < CLIENT_SECRETS; i++) {
+        if (given[i] && !is_known(&self->secrets[i], given[i])) {
+            return false;
+        }
+    }
+    return made == self->made && self->params == params;
+}
+
+bool client_hold_tables(client_engine *self, const cm_params *params, unsigned primes,
+                        const client_needs *needs)
 {
     if (!client_settled(self) && !settled_by_reset(self)) { /* a fault has wiped the keys */
         return false;
@@ -368,46 +417,128 @@ bool client_hold_tables(client_engine *self, const cm_params *params, const clie
     if (!hold_secrets(self, needs)) {
         return false;
     }
-    if (self->params != params) {
+    if (self->params != params || self->primes < primes) {
         self->secret = NULL;
         self->public_key = NULL;
         self->encodes = 0;
         self->sums = 0;
         prime_words words[CM_MAX_PRIMES];
-        compute_tables(self, params, words);
-        load_tables(self, params, words);
+        compute_tables(self, params, primes, words);
+        load_tables(self, params, primes, words);
     }
     return true;
 }
 
-/* A key is for all primes, of which the job before may have had fewer. */
-static void load_secret(client_engine *self, const cm_secret_key *key)
+/* The job before may have had fewer primes. */
+static void load_secret(client_engine *self, unsigned log2_n, unsigned primes, const uint8_t *ternary)
 {
-    const uint32_t bytes = CM_TERNARY_BYTES((uint32_t)1 << key->params->log2_n);
-    client_set(self, CM_CLIENT_MAP_SHAPE, key->params->data_primes - 1u);
+    const uint32_t bytes = CM_TERNARY_BYTES((uint32_t)1 << log2_n);
+    client_set(self, CM_CLIENT_MAP_SHAPE, primes - 1u);
     client_set(self, CM_CLIENT_MAP_TABLE_PLACE, 0);
-    if (self->bus.write_all && (uintptr_t)key->ternary % 4u == 0) {
-        self->bus.write_all(self->bus.context, setting_offset(CM_CLIENT_MAP_TRITS), key->ternary, bytes / 2u,
+    if (self->bus.write_all && (uintptr_t)ternary % 4u == 0) {
+        self->bus.write_all(self->bus.context, setting_offset(CM_CLIENT_MAP_TRITS), ternary, bytes / 2u,
                             CM_UINT16);
     } else {
         for (uint32_t i = 0; i < bytes; i += 2u) {
-            client_set(self, CM_CLIENT_MAP_TRITS, key->ternary[i] | (uint32_t)key->ternary[i + 1u] << 8);
+            client_set(self, CM_CLIENT_MAP_TRITS, ternary[i] | (uint32_t)ternary[i + 1u] << 8);
         }
     }
     client_command(self, CM_CLIENT_COMMAND_LOAD_KEY);
 }
 
-bool client_hold_secret(client_engine *self, const cm_secret_key *key)
+bool client_hold_secret(client_engine *self, const cm_params *params, unsigned primes, const uint8_t *ternary)
 {
-    if (self->secret == key) {
+    if (self->made != 0 || (self->secret == ternary && self->secret_primes >= primes)) {
         return true;
     }
     if (!client_settled(self)) {
         return false;
     }
-    load_secret(self, key);
-    self->secret = key;
+    load_secret(self, params->log2_n, primes, ternary);
+    self->secret = ternary;
+    self->secret_primes = (uint8_t)primes;
     return true;
+}
+
+/* ---- keys that it draws ---- */
+
+/* What stands for such a key: no polynomial begins with digits of 3, and erased memory has no zeros. */
+enum { NAME_MARK_BYTES = 16, NAME_ZEROS = 8, NAME_ID_AT = NAME_MARK_BYTES + NAME_ZEROS };
+
+uint64_t client_named_key(const uint8_t *ternary)
+{
+    uint8_t any = 0;
+    for (unsigned i = 0; i < NAME_ID_AT; i++) {
+        any |= ternary[i] ^ (i < NAME_MARK_BYTES ? 0xFFu : 0u);
+    }
+    return cmi_declassified(any == 0) ? cmi_load64(ternary + NAME_ID_AT) : 0;
+}
+
+int client_names_key(const uint8_t *ternary)
+{
+    return client_named_key(ternary) != 0;
+}
+
+static void write_name(uint8_t *ternary, uint64_t key_id)
+{
+    memset(ternary, 0xFF, NAME_MARK_BYTES); /* the rest is zeros */
+    cmi_store64(ternary + NAME_ID_AT, key_id);
+}
+
+cm_status client_engine_make_keys(client_engine *engine, const uint8_t *tag_key, const uint8_t *result_key)
+{
+    if (!engine) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (!engine->open) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    const client_needs needs = {.tag_key = tag_key, .result_key = result_key};
+    learn_secrets(engine, &needs);
+    engine->makes_keys = true;
+    return CM_OK;
+}
+
+static cm_status draw_key(client_engine *self, cm_device *device, const cm_params *params, uint64_t *key_id)
+{
+    const client_needs needs = {.device_secret = device->secret};
+    const cm_platform *platform = &device->counter.platform;
+    uint8_t id[8] = {0};
+    self->made = 0;
+    if (!client_hold_tables(self, params, params->key_primes, &needs) || !client_settled(self)) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    self->secret = NULL;
+    client_set(self, CM_CLIENT_MAP_SHAPE, params->key_primes - 1u);
+    client_command(self, CM_CLIENT_COMMAND_GENERATE);
+    if (!client_settled(self) || client_fault(self) != CM_CLIENT_FAULT_NONE) {
+        return client_fault(self) == CM_CLIENT_FAULT_ENTROPY ? CM_ERR_RANDOM : CM_ERR_UNSUPPORTED;
+    }
+    if (platform->random(platform->context, id, sizeof id) != 0 || cmi_load64(id) == 0) {
+        return CM_ERR_RANDOM;
+    }
+    self->made = *key_id = cmi_load64(id);
+    return CM_OK;
+}
+
+int client_make_secret_key(cm_status *status, cm_device *device, const cm_params *params, uint8_t *ternary,
+                           uint64_t *key_id)
+{
+    client_engine *self = client_engine_for(params);
+    if (self && self->secret == ternary) { /* which is written again */
+        self->secret = NULL;
+    }
+    if (!self || !self->makes_keys || !device || !device->ready) {
+        return client_declined(self);
+    }
+    *status = client_serves_keys(self, params) ? draw_key(self, device, params, key_id) : CM_ERR_UNSUPPORTED;
+    if (*status == CM_OK) {
+        write_name(ternary, *key_id);
+    } else if (self->made == 0) { /* a key without an id is no use */
+        client_reset(self);
+        self->failures += *status == CM_ERR_UNSUPPORTED;
+    }
+    return 1;
 }
 
 /* Residues times a factor; the memory for frames, which hold nothing yet, is lent to a transfer. */

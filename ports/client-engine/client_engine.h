@@ -9,8 +9,9 @@
  * draws its random bytes itself, from the source that is wired to it: that source must be as good as
  * cm_platform's. Keys and the device's secret are written to the engine and never read. It keeps them until
  * it is reset or meets a fault that wipes it, and what its secret key may do is fixed until then
- * (client_policy). The driver compares encryption keys by their addresses, so a key must stay as it is at its
- * address; encryptor.h requires that anyway. It keeps copies of the device's secret and of tag keys.
+ * (client_policy). The driver compares encryption keys by the addresses of what they hold, so a key must stay
+ * as it is at its address; encryptor.h requires that anyway. It keeps copies of the device's secret and of tag
+ * keys.
  */
 #ifndef CLIENT_ENGINE_H
 #define CLIENT_ENGINE_H
@@ -95,10 +96,14 @@ typedef struct client_engine {
     uint32_t shape;
     bool open;
     const cm_params *served;                   /* a set that it can serve, or null */
+    uint8_t served_primes;                     /* how many of its primes, the data primes first */
     uint32_t residue_words[CM_MAX_PRIMES + 1]; /* of a component's first primes, in frames */
     /* What it holds: null, or 0. */
     const cm_params *params;
-    const cm_secret_key *secret;
+    uint8_t primes;        /* tables of so many */
+    const uint8_t *secret; /* the packed key, where it was read */
+    uint8_t secret_primes; /* at so many primes */
+    uint64_t made;         /* the id of a key that it has drawn, in place of secret */
     const cm_public_key *public_key;
     uint32_t encodes; /* constants of a message space */
     uint8_t sums;     /* fractions for so many primes */
@@ -106,7 +111,9 @@ typedef struct client_engine {
     uint8_t policy;
     bool entered; /* the policy and the secrets */
     bool fixed;
+    bool makes_keys;
     uint32_t failures;
+    uint32_t in_software;
     client_secret secrets[CLIENT_SECRETS];
     /* The frames that it gathers, for one decryptor at a time. */
     client_piece *pieces;
@@ -155,6 +162,33 @@ CM_MUST_CHECK cm_status client_engine_hold(client_engine *engine, const uint8_t 
  * than 0 if the engine is broken or its bus loses words; calls then take as long as in software.
  */
 uint32_t client_engine_failures(const client_engine *engine);
+
+/*
+ * How many calls portable C has done since the engine was opened in place of an engine that there is for the
+ * set, for whatever reason: the engine does not serve them, refuses their frames or values, or fails. The
+ * difference of two readings says what became of the calls between them. Such a call takes as long as in
+ * software; it may be one that portable C refuses, too.
+ */
+uint32_t client_engine_in_software(const client_engine *engine);
+
+/*
+ * From now on cm_device_make_secret_key has the engine draw the key, which never leaves it: ternary then holds
+ * a name for it, which encryptors, decryptors and cm_device_emit_public_key take in place of a key, and which
+ * says nothing of it. The key is uniform ternary, as cm_secret_key_generate makes it of the engine's own random
+ * bytes; it takes no counter, and the key's id is of the platform's random bytes. It is gone with the next
+ * reset, the next key that is made, or a fault of the engine that wipes it.
+ *
+ * While it is there, the engine holds no other secret key, and portable C does what others are for. Nothing
+ * replaces the secrets that are entered with it: the device's, and the tag keys of cm_frame_sender and
+ * cm_frame_expected, which are given here, CM_TAG_KEY_BYTES each, or null for frames without tags. A call
+ * under this key that the engine does not serve, or fails at, ends in CM_ERR_UNSUPPORTED, as does one under a
+ * key that is gone; so does cm_device_make_secret_key for a set whose key primes, the special one included,
+ * are not all served. With CLIENT_DECRYPTS_TAGGED, the engine does not decrypt BFV under it.
+ *
+ * CM_ERR_ARGUMENT for a null pointer in place of engine; CM_ERR_UNSUPPORTED if it is not open.
+ */
+CM_MUST_CHECK cm_status client_engine_make_keys(client_engine *engine, const uint8_t *tag_key,
+                                                const uint8_t *result_key);
 
 /*
  * Let the engine decrypt: lend count words, CLIENT_WORDS of them, into which the driver copies a ciphertext's

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "ciphermote/device.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 
@@ -69,7 +70,14 @@ int board_start(const cm_params *params);
 /* Enters what encryptions under a secret key need, if there is an engine to take it. */
 void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t plain_modulus);
 
-/* Jobs that the engine failed at. */
-uint32_t board_failures(void);
+/*
+ * Draws a secret key, into the engine if there is one, which ternary then names: client_engine_make_keys. The
+ * same random words give the same key without the engine.
+ */
+cm_status board_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
+                                uint64_t *key_id);
+
+/* Says by the UART how many calls the engine failed at, and how many the library did in its place, if any. */
+void board_report(void);
 
 #endif

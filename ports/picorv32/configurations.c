@@ -14,6 +14,7 @@
 #include "board.h"
 #include "ciphermote/ciphermote.h"
 #include "console.h"
+#include "platform.h"
 #include "provisioned_keys.h"
 
 #define N CM_PROVISIONED_N
@@ -72,34 +73,6 @@ static const message others[] = {
      .largest = LARGEST,
      .given = CM_FLOAT32},
 };
-
-/* ---- the platform ---- */
-
-static int draw(void *context, uint8_t *out, size_t length)
-{
-    (void)context;
-    for (size_t i = 0; i < length; i += 4u) {
-        const uint32_t word = BOARD_RANDOM;
-        memcpy(out + i, &word, 4);
-    }
-    return 0;
-}
-
-static uint64_t stored_counter;
-
-static int counter_read(void *context, uint64_t *value)
-{
-    (void)context;
-    *value = stored_counter;
-    return 0;
-}
-
-static int counter_write(void *context, uint64_t value)
-{
-    (void)context;
-    stored_counter = value;
-    return 0;
-}
 
 /* ---- what enters and leaves ---- */
 
@@ -292,10 +265,8 @@ static void run_what_it_does_not_accept(void)
 
 int main(void)
 {
-    static const cm_platform platform = {
-        .random = draw, .counter_read = counter_read, .counter_write = counter_write};
     if (!board_start(cm_provisioned_secret_key.params) ||
-        cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
+        cm_device_init(&device, cm_provisioned_device_secret, &picorv32_platform) != CM_OK) {
         return 1;
     }
     cm_frame_sender_init(&sender, cm_provisioned_tag_key, CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH);
@@ -304,5 +275,6 @@ int main(void)
     } else {
         run_what_it_does_not_accept();
     }
+    board_report();
     return 0;
 }

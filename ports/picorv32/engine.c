@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The build with the client engine: its bus is the chip's registers and transfers. */
 #include "board.h"
+#include "ciphermote/keygen.h"
 #include "client_engine.h"
 #include "client_registers.h"
+#include "console.h"
 
 static client_engine engine;
 #define WORDS CLIENT_WORDS(APP_N, APP_PRIMES)
@@ -160,7 +162,19 @@ void board_hold(const uint8_t *device_secret, const cm_secret_key *key, uint32_t
                              plain_modulus); /* or else the encryption says what is wrong */
 }
 
-uint32_t board_failures(void)
+cm_status board_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
+                                uint64_t *key_id)
 {
-    return client_engine_failures(&engine);
+    const cm_status status = client_engine_make_keys(&engine, NULL, NULL);
+    return status == CM_OK ? cm_device_make_secret_key(device, params, ternary, key_id) : status;
+}
+
+void board_report(void)
+{
+    if (client_engine_failures(&engine) != 0) {
+        console_say("failures", client_engine_failures(&engine));
+    }
+    if (client_engine_in_software(&engine) != 0) {
+        console_say("in_software", client_engine_in_software(&engine));
+    }
 }

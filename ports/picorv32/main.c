@@ -8,40 +8,8 @@
 #include "board.h"
 #include "ciphermote/ciphermote.h"
 #include "console.h"
+#include "platform.h"
 #include "provisioned_keys.h"
-
-/* ---- the platform ---- */
-
-static int draw(void *context, uint8_t *out, size_t length)
-{
-    (void)context;
-    for (size_t i = 0; i < length; i += 4u) {
-        const uint32_t word = BOARD_RANDOM;
-        for (size_t j = i; j < length && j < i + 4u; j++) {
-            out[j] = (uint8_t)(word >> 8u * (j - i));
-        }
-    }
-    return 0;
-}
-
-/* The chip has no flash: each run needs a new device secret. A real device stores its counter for good. */
-static uint64_t stored_counter;
-
-static int counter_read(void *context, uint64_t *value)
-{
-    (void)context;
-    *value = stored_counter;
-    return 0;
-}
-
-static int counter_write(void *context, uint64_t value)
-{
-    (void)context;
-    stored_counter = value;
-    return 0;
-}
-
-/* ---- the application ---- */
 
 #define N CM_PROVISIONED_N
 
@@ -83,8 +51,6 @@ static void await_readings(void)
 
 static cm_status start(cm_encryptor *encryptor)
 {
-    static const cm_platform platform = {
-        .random = draw, .counter_read = counter_read, .counter_write = counter_write};
     const cm_sink port = {console_leave, NULL};
     const cm_encryptor_setup setup = {.device = &device,
                                       .emitter = &frames.emitter,
@@ -95,7 +61,7 @@ static cm_status start(cm_encryptor *encryptor)
     board_hold(cm_provisioned_device_secret, &KEY, PLAIN_MODULUS);
 #endif
     cm_frame_writer_init(&frames, port);
-    const cm_status status = cm_device_init(&device, cm_provisioned_device_secret, &platform);
+    const cm_status status = cm_device_init(&device, cm_provisioned_device_secret, &picorv32_platform);
     if (status != CM_OK) {
         return status;
     }
@@ -155,8 +121,6 @@ int main(void)
     if (status != CM_OK) {
         console_say("status", (uint32_t)status);
     }
-    if (board_failures() != 0) {
-        console_say("failures", board_failures());
-    }
+    board_report();
     return status == CM_OK ? 0 : 1;
 }

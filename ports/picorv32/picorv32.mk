@@ -15,7 +15,7 @@ pico_memory := __flash=0 __flash_size=512K __ram=0x80000 __ram_size=512K __stack
 PICO_LINK := --crt0=hosted -Tpicolibc.ld -Wl,--gc-sections -Wl,--fatal-warnings -Wl,--no-warn-rwx-segments
 PICO_LINK += $(foreach symbol,$(pico_memory),-Wl,--defsym=$(symbol))
 PROGRAM := main
-pico_names := picorv32/$(PROGRAM) picorv32/console picorv32/word_memory
+pico_names := picorv32/$(PROGRAM) picorv32/console picorv32/platform picorv32/word_memory
 pico_driver := $(addprefix client-engine/client_,engine encrypt decrypt)
 pico_names += $(if $(ENGINE),picorv32/engine $(pico_driver),picorv32/software)
 pico_objects := $(core_names:%=$(pico_library)/%.o) $(pico_names:%=$(pico_at)/%.o)

@@ -115,5 +115,6 @@ int main(void)
             return 1;
         }
     }
+    board_report();
     return 0;
 }

@@ -421,6 +421,7 @@ module cm_client_engine #(
     wire                   drain_issues;
     // The half that is entered of a pair of a table, or of a key.
     wire [1:0]             half_entered = {table_index[0], !table_index[0]};
+    wire                   twiddles_come = makes_tables && !table_write; // TABLES may be the last command.
     wire                   stream_to_table, stream_drained, twiddles_ready, twiddles_square;
     wire                   twiddles_leave, twiddles_lower, twiddles_factor;
     wire [1:0]             twiddles_write;
@@ -451,10 +452,10 @@ module cm_client_engine #(
         .write_index_i(loader_writes ? loaded_index : streamed_index),
         .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
         .wipe_i(wipes), .wipe_address_i(wipe_address),
-        .table_write_i(makes_tables ? twiddles_write : half_entered & {2{table_write}}),
-        .table_read_i(twiddles_leave), .table_prime_i(makes_tables ? stream_prime : table_prime),
-        .table_index_i(makes_tables ? twiddles_to : table_index[LOG2_N-1:1]),
-        .table_data_i(!makes_tables ? {2{write_data_i[WIDTH-1:0]}}
+        .table_write_i(twiddles_come ? twiddles_write : half_entered & {2{table_write}}),
+        .table_read_i(twiddles_leave), .table_prime_i(twiddles_come ? stream_prime : table_prime),
+        .table_index_i(twiddles_come ? twiddles_to : table_index[LOG2_N-1:1]),
+        .table_data_i(!twiddles_come ? {2{write_data_i[WIDTH-1:0]}}
                       : twiddles_lower ? {2{streamed[WIDTH-1:0]}} : streamed),
         .table_read_index_i(twiddles_index)
     );

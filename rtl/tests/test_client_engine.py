@@ -4,6 +4,7 @@
 import json
 import random
 import subprocess
+from dataclasses import replace
 from functools import cache
 
 import client_bench
@@ -631,6 +632,22 @@ def test_keys_are_gone_when_tables_are_made(command):
     engine.run(20_000)
     outcome = engine.simulate()
     assert outcome.faults == [constants()["FAULT_NO_KEY"]] and outcome.words == 0
+
+
+def test_tables_that_are_made_again():
+    """Their first words are taken when TABLES was the last command, too."""
+    case = case_of(set="n1024_q26", t=1000, seed=61)
+    engine, key = Client(SMALL), key_of(case)
+    others = [pow(root, 3, q) for root, q in zip(key.roots, key.primes, strict=True)]
+    engine.wait_for_wipe()
+    engine.load(replace(key, roots=others), secret=False, fixes=False, makes_tables=True)
+    engine.load(key, makes_tables=True)
+    engine.message_space(key, case["t"], signed=case["signed"], coefficients=False)
+    engine.counter(case["counter"])
+    offer(engine, case)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.frames == frames_of(case)
 
 
 def other_trits(engine, words, place=0):

@@ -80,7 +80,10 @@ def test_an_engine_that_fails_is_reported():
     assert outcome.code == 0
     assert soc.decrypted(broken, SMALL) == broken.ciphertexts
     assert f"failures {broken.ciphertexts}" in outcome.said
-    assert "failures" not in runs("test-symmetric", t=12289, public=False, seed=1)[1].said
+    assert f"in_software {broken.ciphertexts}" in outcome.said
+    whole_said = runs("test-symmetric", t=12289, public=False, seed=1)[1].said
+    assert "in_software" not in whole_said
+    assert "failures" not in whole_said
 
 
 RECEIVER = {"set": "n1024_q26", "t": 12289, **soc.SIGNED_HALVES}
@@ -258,6 +261,67 @@ def test_every_configuration_has_the_library_s_bytes_and_the_engine_does_it(mess
 def test_what_the_engine_does_not_accept_has_the_library_s_bytes_and_statuses():
     _, statuses = both_runs(MESSAGES)
     assert len(set(statuses)) >= 5, "some are refused, each for its reason"
+
+
+KEYS = {"set": "n2048_q26_p27", "t": 1153}
+"""A set with a special prime, which public keys have and ciphertexts do not."""
+KEY_CHIP = soc.Chip(LOG2_N=11, LOG2_UNITS=2, PRIMES=2, DEEP=0)
+
+
+def key_runs(name, chip=KEY_CHIP, **wanted):
+    """A key pair made on the device, with the engine and without: the same frames, values and statuses. The
+    commands that the engine took, and both runs."""
+    field = soc.key_pair(name, **{**KEYS, **wanted})
+    runs = [soc.simulate(field, each) for each in (chip, soc.SOFTWARE)]
+    assert all(run.code == 0 for run in runs)
+    names = {number: name[8:] for name, number in constants().items() if name.startswith("COMMAND_")}
+    return [names[code] for code, _ in runs[0].commands], *runs
+
+
+def statuses_of(run):
+    return [int(line.split()[1]) for line in run.said.splitlines() if line.startswith("status")]
+
+
+def test_a_public_key_of_a_key_in_memory():
+    commands, engine, software = key_runs("test-publish", makes=False, seed=21)
+    assert engine.frames == software.frames
+    assert statuses_of(engine) == statuses_of(software) == [0] * 4
+    assert commands.count("PUBLISH") == 2 and "GENERATE" not in commands
+    assert "in_software" not in engine.said and "right 1" in engine.said
+
+
+def test_a_key_that_never_leaves_the_engine():
+    """Its public key, and ciphertexts under it, are those of the library's key from the same random words."""
+    commands, engine, software = key_runs("test-generate", makes=True, seed=22)
+    assert engine.frames == software.frames
+    assert statuses_of(engine) == statuses_of(software) == [0] * 5
+    assert commands == ["TABLES", "TABLES", "GENERATE", "PUBLISH", "SYMMETRIC", "DECRYPT", "PUBLISH"]
+    assert "in_software" not in engine.said and "right 1" in engine.said
+
+
+UNSUPPORTED = 10
+"""CM_ERR_UNSUPPORTED"""
+
+
+def test_what_only_portable_c_can_do_is_refused_under_a_key_in_the_engine():
+    """Slots of BFV are encoded in software, which has no key; the key itself stays."""
+    commands, engine, _ = key_runs("test-generate-slots", makes=True, batch=True, t=12289, seed=23)
+    made, published, encrypted, decrypted, again = statuses_of(engine)
+    assert (made, published, again) == (0, 0, 0)
+    assert encrypted == UNSUPPORTED and decrypted != 0
+    assert commands[-1] == "PUBLISH" and "in_software" in engine.said
+
+
+@pytest.mark.slow
+def test_a_set_with_more_primes_than_the_engine_has():
+    """A key in memory is published in software, which is said; the engine makes none."""
+    chip = soc.Chip(LOG2_N=12, LOG2_UNITS=2, PRIMES=3, DEEP=0)
+    wanted = {"set": "n4096_q26x3_p27", "t": 12289, "chip": chip}
+    commands, engine, software = key_runs("test-publish-in-software", makes=False, seed=24, **wanted)
+    assert engine.frames == software.frames
+    assert "PUBLISH" not in commands and "in_software 2" in engine.said
+    _, engine, _ = key_runs("test-generate-too-many", makes=True, seed=25, **wanted)
+    assert statuses_of(engine)[0] == UNSUPPORTED
 
 
 def test_a_chip_without_the_engine_does_not_start_its_firmware():

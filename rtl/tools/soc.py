@@ -158,6 +158,20 @@ def configurations(name: str, message: int, **wanted: Any) -> Field:
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations")
 
 
+def key_pair(name: str, *, makes: bool, batch: bool = False, **wanted: Any) -> Field:
+    """A device that publishes a key of its own, as ports/picorv32/keys.c says. wanted: set, t, seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("provide", directory, ciphertexts=5, **wanted)
+    flags = (
+        ("APP_DECRYPTS", "1"),
+        ("APP_MAKES", str(int(makes))),
+        ("APP_BATCH", str(int(batch))),
+        ("APP_PLAIN_MODULUS", f"{wanted['t']}u"),
+    )
+    return Field(directory, answer["n"], answer["primes"], flags, 1, "keys")
+
+
 def firmware(of: Field, *, engine: bool) -> Path:
     """The device's program, in software alone or with the engine."""
     shape = {"APP_N": of.n, "APP_PRIMES": of.primes, "APP_CIPHERTEXTS": of.ciphertexts}

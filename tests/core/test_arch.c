@@ -172,7 +172,51 @@ static int end_decryption(cm_status *status, cm_decryptor *decryptor)
     return 1;
 }
 
-static const cmi_arch recording_arch = {.encrypt = whole_encryption,
+/* Keys of its own are named by 64 digits of 3 with a zero behind them, which erased memory has not. */
+#define MADE_KEY_ID 0x1122334455667788u
+static struct {
+    bool wanted;
+    unsigned published;
+    const uint8_t *published_key;
+} keys;
+
+static int names_key(const uint8_t *ternary)
+{
+    return ternary[0] == 0xFF && ternary[16] == 0;
+}
+
+static int make_secret_key(cm_status *status, cm_device *device, const cm_params *params, uint8_t *ternary,
+                           uint64_t *key_id)
+{
+    (void)device;
+    if (!keys.wanted || params->log2_n != 10) {
+        return 0;
+    }
+    memset(ternary, 0xFF, 16); /* the rest is zeros */
+    *key_id = MADE_KEY_ID;
+    *status = CM_OK;
+    return 1;
+}
+
+static int emit_public_key(cm_status *status, const cm_encryptor_setup *setup, const cm_params *params,
+                           const uint8_t *ternary, uint64_t key_id)
+{
+    (void)setup;
+    (void)params;
+    (void)key_id;
+    if (!keys.wanted) {
+        return 0;
+    }
+    keys.published++;
+    keys.published_key = ternary;
+    *status = CM_OK;
+    return 1;
+}
+
+static const cmi_arch recording_arch = {.names_key = names_key,
+                                        .make_secret_key = make_secret_key,
+                                        .emit_public_key = emit_public_key,
+                                        .encrypt = whole_encryption,
                                         .decrypt_begin = begin_decryption,
                                         .decrypt_feed = feed_decryption,
                                         .decrypt_end = end_decryption,
@@ -428,8 +472,67 @@ static void it_forgets_what_is_abandoned(void)
     gathers.wanted = false;
 }
 
+/* With a key that only the back-end has, portable C does nothing in its place, and the arena stays clean. */
+static void a_key_that_the_back_end_keeps_is_used_by_it_alone(void)
+{
+    static uint8_t ternary[CM_TERNARY_BYTES(N)];
+    static uint8_t arena[CM_BFV_SYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0) + CM_PUBLIC_KEY_ARENA_BYTES(N, 0)]
+        __attribute__((aligned(8)));
+    const uint16_t numbers[1] = {1};
+    const uint8_t byte = 0;
+    const cm_status done = CM_OK;
+    const cm_bfv_values values = {.data = numbers,
+                                  .count = 1,
+                                  .number = CM_UINT16,
+                                  .encoding = CM_BFV_COEFFICIENTS,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = 17,
+                                  .largest = 16};
+    test_platform platform = {RANDOM_GOOD};
+    cm_device device;
+    cm_frame_writer writer;
+    cm_encryptor encryptor;
+    uint64_t key_id = 0;
+    const cm_sink sink = {refuse, NULL};
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    cm_frame_writer_init(&writer, sink);
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = CM_XOF_CHACHA20};
+    keys.wanted = true;
+    CHECK(cm_device_make_secret_key(&device, &cm_n1024_q26, ternary, &key_id) == CM_OK);
+    CHECK(key_id == MADE_KEY_ID && device.counter.next == 0);
+    CHECK(cm_device_emit_public_key(&setup, &cm_n1024_q26, ternary, key_id) == CM_OK);
+    CHECK(keys.published == 1 && keys.published_key == ternary);
+    keys.wanted = false;
+    CHECK(cm_device_emit_public_key(&setup, &cm_n1024_q26, ternary, key_id) == CM_ERR_UNSUPPORTED);
+
+    const cm_secret_key key = {.params = &cm_n1024_q26, .key_id = key_id, .ternary = ternary};
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_OK);
+    answers = &done;
+    CHECK(cm_bfv_encrypt(&encryptor, &values) == CM_OK && offered_key == &key);
+    answers = NULL;
+    CHECK(cm_bfv_encrypt(&encryptor, &values) == CM_ERR_UNSUPPORTED);
+    CHECK(device.counter.next == 0);
+
+    start_receiver();
+    receiver.key = key;
+    const cm_decryptor_setup lent = {.arena = receiver.arena, .arena_bytes = sizeof receiver.arena};
+    CHECK(cm_decryptor_init(&receiver.decryptor, &receiver.key, &lent) == CM_OK);
+    CHECK(expect_numbers(CM_UINT16, 17) == CM_OK);
+    CHECK(cm_decryptor_feed(&receiver.decryptor, &byte, 1) == CM_ERR_UNSUPPORTED);
+    CHECK(cm_bfv_decrypt(&receiver.decryptor) == CM_ERR_UNSUPPORTED);
+
+    ternary[0] = 0; /* neither a key nor a name */
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_ERR_ARGUMENT);
+    CHECK(cm_device_emit_public_key(&setup, &cm_n1024_q26, ternary, key_id) == CM_ERR_ARGUMENT);
+}
+
 void test_arch(void)
 {
+    RUN(a_key_that_the_back_end_keeps_is_used_by_it_alone);
     RUN(what_it_decrypts_becomes_the_numbers_expected);
     RUN(what_is_finished_stays_as_it_is);
     RUN(what_it_decrypts_of_ckks_is_left_as_it_is);

@@ -26,8 +26,10 @@
 /* The types of arguments are declared here and defined where they belong, so that a file that asks a back-end
    for one step does not depend on the types of all others. */
 typedef struct cm_prime cm_prime;                     /* ciphermote/params.h */
+typedef struct cm_params cm_params;                   /* ciphermote/params.h */
 typedef struct cm_bfv_reader cm_bfv_reader;           /* ciphermote/bfv.h */
 typedef struct cm_decryptor cm_decryptor;             /* ciphermote/decryptor.h */
+typedef struct cm_device cm_device;                   /* ciphermote/device.h */
 typedef struct cm_encryptor_setup cm_encryptor_setup; /* ciphermote/encryptor.h */
 typedef struct cm_frame_writer cm_frame_writer;       /* ciphermote/frame.h */
 typedef struct cm_message_source cm_message_source;   /* scheme/encrypt.h */
@@ -139,6 +141,21 @@ typedef struct cmi_arch {
     int (*decrypt_begin)(cm_decryptor *decryptor, bool expected);
     int (*decrypt_feed)(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
     int (*decrypt_end)(cm_status *status, cm_decryptor *decryptor);
+
+    /*
+     * Keys that hardware draws and keeps. A back-end that does writes to ternary, CM_TERNARY_BYTES of the set,
+     * what names the key in place of it: bytes that portable C refuses as a key, because one of the first 64
+     * digits is 3. names_key: 1 if these bytes are such a name, of a key that is still there or not.
+     * make_secret_key: the arguments are valid but for the device, and ternary is zeros. 1 if *status is what
+     * the call returns; *key_id and ternary are zeros unless that is CM_OK.
+     * emit_public_key: the arguments are valid; ternary is a key or a name. It takes its counter and its
+     * random bytes as encrypt does, and leaves info of the emitter as portable C does.
+     */
+    int (*names_key)(const uint8_t *ternary);
+    int (*make_secret_key)(cm_status *status, cm_device *device, const cm_params *params, uint8_t *ternary,
+                           uint64_t *key_id);
+    int (*emit_public_key)(cm_status *status, const cm_encryptor_setup *setup, const cm_params *params,
+                           const uint8_t *ternary, uint64_t key_id);
 
     /* The ring: as the functions with these names in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cmi_ring *ring);

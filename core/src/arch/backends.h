@@ -165,6 +165,9 @@ CMI_HIDDEN_END
 #define CM_TARGET_decrypt_begin CM_DECLINED
 #define CM_TARGET_decrypt_feed CM_DECLINED
 #define CM_TARGET_decrypt_end CM_DECLINED
+#define CM_TARGET_names_key CM_DECLINED
+#define CM_TARGET_make_secret_key CM_DECLINED
+#define CM_TARGET_emit_public_key CM_DECLINED
 
 #define CM_NOISE_FACTORS CM_AVR_MUL
 

@@ -84,6 +84,10 @@ cm_status cmi_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size
         receiver->fail(receiver, CM_ERR_EXPANDER); /* another decryptor has begun with it */
         return CM_ERR_EXPANDER;
     }
+    if (cmi_secret_key_named(decryptor->decryption.key)) {
+        receiver->fail(receiver, CM_ERR_UNSUPPORTED); /* only hardware has the key */
+        return CM_ERR_UNSUPPORTED;
+    }
     return cm_frame_reader_feed(&decryptor->reader, bytes, length);
 }
 

@@ -349,7 +349,7 @@ void cmi_decryption_wipe(cm_decryption *decryption)
 static cm_status check_lent(const cm_decryption *decryption, const cm_secret_key *key, void *arena,
                             size_t arena_bytes)
 {
-    if (!cmi_secret_key_usable(key)) {
+    if (!cmi_secret_key_usable(key) && !cmi_secret_key_named(key)) {
         return CM_ERR_ARGUMENT;
     }
     if (!cmi_params_usable(key->params)) {

@@ -383,7 +383,7 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
     const cm_secret_key *key = with;
     encryption_layout parts;
     if (!cmi_secret_key_usable(key)) { /* any more */
-        return CM_ERR_ARGUMENT;
+        return cmi_secret_key_named(key) ? CM_ERR_UNSUPPORTED : CM_ERR_ARGUMENT;
     }
     cmi_source_set_tables(source, cmi_roots_of(key));
     cm_status status = divide_encryption_arena(setup, key->params, source, 1, &parts);
@@ -593,14 +593,14 @@ static cm_status check_setup(const cm_encryptor_setup *setup, const cm_params *p
 
 static cm_status check_symmetric(const cm_secret_key *key, const cm_encryptor_setup *setup)
 {
-    if (!setup || !cmi_secret_key_usable(key)) {
+    if (!setup || !(cmi_secret_key_usable(key) || cmi_secret_key_named(key))) {
         return CM_ERR_ARGUMENT;
     }
     cm_status status = cmi_check_xof(setup->xof);
     if (status == CM_OK) {
         status = check_setup(setup, key->params, 1);
     }
-    if (status == CM_OK && !cmi_secret_key_whole(key)) {
+    if (status == CM_OK && !cmi_secret_key_named(key) && !cmi_secret_key_whole(key)) {
         status = CM_ERR_ARGUMENT;
     }
     if (status == CM_OK && cmi_key_in_arena(key, setup->arena, setup->arena_bytes)) {

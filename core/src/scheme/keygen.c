@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/declassify.h"
@@ -37,8 +38,12 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
         return CM_ERR_PARAMS;
     }
     memset(ternary, 0, CM_TERNARY_BYTES((size_t)1 << params->log2_n));
+    cm_status status;
+    if (CM_ARCH_TRY(make_secret_key, &status, device, params, ternary, key_id)) {
+        return status;
+    }
     cmi_seeds seeds;
-    cm_status status = cmi_seeds_draw(device, &seeds);
+    status = cmi_seeds_draw(device, &seeds);
     if (status == CM_OK) {
         status = cm_secret_key_generate(params, seeds.secret_seed, ternary);
         *key_id = cmi_load64(seeds.public_seed);
@@ -130,8 +135,9 @@ static cm_status emit_key(const key_call *call)
 cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
                                     const uint8_t *ternary, uint64_t key_id)
 {
+    const bool is_named = ternary && CM_ARCH_TRY(names_key, ternary);
     if (!setup || !setup->device || !ternary || key_id == 0 || !cmi_emitter_usable(setup->emitter) ||
-        !cmi_filled_in_ternary(ternary)) {
+        !(cmi_filled_in_ternary(ternary) || is_named)) {
         return CM_ERR_ARGUMENT;
     }
     if (!cmi_params_usable(params)) {
@@ -151,9 +157,16 @@ cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_pa
         cmi_in_arena(ternary, CM_TERNARY_BYTES(n), arena, setup->arena_bytes) || cmi_setup_in_arena(setup)) {
         return CM_ERR_ARENA;
     }
+    cm_status status;
+    if (CM_ARCH_TRY(emit_public_key, &status, setup, params, ternary, key_id)) {
+        return status;
+    }
+    if (is_named) {
+        return CM_ERR_UNSUPPORTED;
+    }
     const key_call call = {setup, params, ternary, (keygen_workspace *)(void *)arena,
                            (uint32_t *)(void *)(arena + CM_WORKSPACE_BYTES)};
-    cm_status status = begin_key(&call, key_id);
+    status = begin_key(&call, key_id);
     if (status == CM_OK) {
         status = emit_key(&call);
     }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "arch/backends.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/encryptor.h"
 #include "ciphermote/keys.h"
@@ -132,6 +133,12 @@ static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 #else
     return key->ternary && cmi_filled_in_ternary(key->ternary);
 #endif
+}
+
+/* Whether memory only has a name for it: hardware drew and keeps it (arch/api.h). */
+static inline bool cmi_secret_key_named(const cm_secret_key *key)
+{
+    return key && key->key_id != 0 && key->ternary && CM_ARCH_TRY(names_key, key->ternary);
 }
 
 /* The same at every prime of its set, which is known to be usable. */
