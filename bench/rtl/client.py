@@ -90,6 +90,7 @@ def cold_rows(taken: dict[str, Any]) -> list[Row]:
             "firmware_bytes": times["firmware_bytes"],
             "software": times["software"],
             **({"goal": COLD_START} if name == "" else {}),
+            **({"key": "in the engine's form"} if "public" in name else {}),
         }
         found.append(Row(f"engine.cold_start.{name}cycles", times["cycles"], "cycles", params))
     return found

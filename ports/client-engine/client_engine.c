@@ -541,6 +541,18 @@ int client_make_secret_key(cm_status *status, cm_device *device, const cm_params
     return 1;
 }
 
+/* All to one setting. */
+static void write_words(const client_engine *self, uint32_t setting, const uint32_t *words, uint32_t count)
+{
+    if (self->bus.write_all) {
+        self->bus.write_all(self->bus.context, setting_offset(setting), words, count, CM_UINT32);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        client_set(self, setting, words[i]);
+    }
+}
+
 /* Residues times a factor; the memory for frames, which hold nothing yet, is lent to a transfer. */
 static void load_residues(const client_engine *self, const uint32_t *residues, uint32_t count,
                           uint32_t factor, const cm_prime *prime)
@@ -556,9 +568,45 @@ static void load_residues(const client_engine *self, const uint32_t *residues, u
         }
     }
     if (transfers) {
-        self->bus.write_all(self->bus.context, setting_offset(CM_CLIENT_MAP_PUBLIC_KEY_DATA), words, count,
-                            CM_UINT32);
+        write_words(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA, words, count);
     }
+}
+
+/* None that the library could use. */
+const uint32_t *client_public_key_polynomial(void *context, unsigned component, unsigned prime)
+{
+    (void)context;
+    (void)component;
+    (void)prime;
+    return NULL;
+}
+
+static void set_place(const client_engine *self, unsigned prime, unsigned component)
+{
+    client_set(self, CM_CLIENT_MAP_TABLE_PLACE, prime << 16 | component << 24);
+}
+
+/* A key in the engine's form. False, and nothing is loaded, if it is in another one. */
+static bool load_converted(const client_engine *self, const client_public_key *key)
+{
+    const cm_params *params = key->params;
+    const uint32_t n = (uint32_t)1 << params->log2_n;
+    const unsigned polynomials = 2u * params->data_primes;
+    if (key->log2_r != SHAPE_OF(self, LOG2_R)) {
+        return false;
+    }
+    for (unsigned i = 0; i < polynomials; i++) {
+        const cm_prime *prime = &params->primes[i / 2u];
+        const uint32_t factor = client_power_of_two(32u + key->log2_r, prime);
+        if (key->residues[(size_t)i * n] != cmi_montgomery_residue(key->first[i], factor, prime)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < polynomials; i++) {
+        set_place(self, i / 2u, i % 2u);
+        write_words(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA, key->residues + (size_t)i * n, n);
+    }
+    return true;
 }
 
 /* False if the key does not provide all of it. */
@@ -570,6 +618,10 @@ static bool load_public(const client_engine *self, const cm_public_key *key)
         return false;
     }
     client_set(self, CM_CLIENT_MAP_SHAPE, params->data_primes - 1u);
+    if (key->polynomial == client_public_key_polynomial) {
+        const client_public_key *converted = key->context;
+        return converted && converted->params == params && load_converted(self, converted);
+    }
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
         const uint32_t factor = client_power_of_two(32u + SHAPE_OF(self, LOG2_R), prime);
@@ -578,7 +630,7 @@ static bool load_public(const client_engine *self, const cm_public_key *key)
             if (!residues || !cmi_filled_in(residues)) {
                 return false;
             }
-            client_set(self, CM_CLIENT_MAP_TABLE_PLACE, i << 16 | component << 24);
+            set_place(self, i, component);
             load_residues(self, residues, (uint32_t)1 << params->log2_n, factor, prime);
         }
     }

@@ -87,6 +87,21 @@ typedef struct client_secret {
     bool known;
 } client_secret;
 
+/*
+ * A public key in the form in which the engine takes it, as `ciphermote provision --client-engine` writes it:
+ * the driver hands the residues on as they are, where it converts those of a cm_flat_public_key one by one. Of
+ * a cm_public_key, let polynomial be client_public_key_polynomial, and context point at this. The engine alone
+ * can use such a key: what portable C would do under it ends in CM_ERR_ARGUMENT, and so does an encryption by
+ * an engine of another LOG2_R, or with residues that are not in this form.
+ */
+typedef struct client_public_key {
+    const cm_params *params;
+    uint8_t log2_r;           /* the field LOG2_R of the engine's register SHAPE */
+    const uint32_t *residues; /* [data_primes][2][n], NTT form, times 2^log2_r modulo the prime */
+    const uint32_t *first;    /* [data_primes][2]: residue 0 of each, as the library has it */
+} client_public_key;
+const uint32_t *client_public_key_polynomial(void *context, unsigned component, unsigned prime);
+
 /* Allocated by the caller, filled by client_engine_open: treat as opaque. */
 typedef struct client_engine {
     client_bus bus;

@@ -72,6 +72,32 @@ def test_the_first_ciphertext_of_other_kinds(wanted):
     assert engine.commands[0][0] == constants()["COMMAND_TABLES"]
 
 
+def public_runs(form):
+    field = soc.field(f"test-form-{form}", **SET, t=12289, public=True, form=form, seed=17)
+    return soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+
+
+def test_a_public_key_in_the_engine_s_form_is_not_converted():
+    engine, software = public_runs("engine")
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    converted = runs("test-public", t=12289, public=True, seed=1)[1]
+    assert engine.encryptions[0] < converted.encryptions[0] - 80 * 2 * 1024
+    assert "in_software" not in engine.said
+
+
+@pytest.mark.parametrize("form", ["mislabelled", "other"])
+def test_a_public_key_in_another_form_is_refused(form):
+    """Nothing is encrypted under it, by the engine or in software."""
+    engine, _ = public_runs(form)
+    assert engine.code == 1 and not engine.frames
+    assert f"status {ARGUMENT}" in engine.said
+
+
+ARGUMENT = 1
+"""CM_ERR_ARGUMENT"""
+
+
 def test_an_engine_that_fails_is_reported():
     """Portable C does its work, under other counters."""
     whole = soc.field("test-broken", **SET, t=12289, seed=16)

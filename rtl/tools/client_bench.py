@@ -174,9 +174,9 @@ def soc_times() -> dict[str, int]:
 
 COLD = {
     "": {"t": T},
-    "public.": {"t": T, "public": True},
+    "public.": {"t": T, "public": True, "form": "engine"},
     "ckks.": {"log2_scale": SOC_LOG2_SCALE},
-    "ckks.public.": {"log2_scale": SOC_LOG2_SCALE, "public": True},
+    "ckks.public.": {"log2_scale": SOC_LOG2_SCALE, "public": True, "form": "engine"},
 }
 """What the chip encrypts first, by the name of its row."""
 STAGES = {constants()[f"COMMAND_{name}"]: name for name in ("TABLES", "LOAD_KEY", "SYMMETRIC", "PUBLIC")}

@@ -35,6 +35,7 @@ from ciphermote.owner.encryption import device_residues, encrypt
 from ciphermote.owner.keys import SecretKey, make_public_key
 from ciphermote.owner.provisioning import Identity, Provision, to_c_header
 from ciphermote.parameters import BFV, ParameterSet, by_name
+from client import montgomery_r
 from demos import smartwatch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,9 @@ INT16_VALUES = 2**16 - 1
 """From -32767 to 32767."""
 SLOT_NOISE = 27
 """Six deviations of a fresh slot's noise, less the ring's degree and the scale."""
+ENGINE_WIDTH = 27
+LEAST_LOG2_R = 22
+"""Of a form that is not the engine's."""
 LARGEST = 20
 """The largest CKKS value for a device that decrypts."""
 
@@ -89,13 +93,27 @@ def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     write_files(
         directory,
         {
-            "provisioned_keys.h": to_c_header(device).encode(),
+            "provisioned_keys.h": header(device, wanted.get("form")).encode(),
             "samples": samples.tobytes(),
             "entropy": draw(DRAW_BYTES * wanted["ciphertexts"]),
             KEY: json.dumps({**wanted, "packed": secret.packed.hex(), "key_id": key_id}).encode(),
         },
     )
     return {**shape(parameters), "exponent": EXPONENT}
+
+
+def header(device: Provision, form: str | None) -> str:
+    """form: of the public key for a chip with the engine. None: the library's; "engine": the engine's own;
+    "mislabelled": said to be that, in another one; "other": that of an engine with another LOG2_R."""
+    if form is None:
+        return to_c_header(device)
+    log2_r = montgomery_r(ENGINE_WIDTH, device.parameters.log2_n).bit_length() - 1
+    text = to_c_header(device, engine_log2_r=log2_r + (form == "other"))
+    if form == "mislabelled":
+        plain = to_c_header(device, engine_log2_r=LEAST_LOG2_R)
+        symbol = f"&cm_{device.parameters.name}"
+        text = plain.replace(f"{symbol}, {LEAST_LOG2_R},", f"{symbol}, {log2_r},")
+    return "\n".join(("#ifdef CM_ARCH_HEADER", text, "#else", to_c_header(device), "#endif", ""))
 
 
 def shape(parameters: ParameterSet) -> dict[str, Any]:

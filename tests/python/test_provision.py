@@ -370,6 +370,31 @@ def test_only_a_public_key_is_streamed(store: KeyStore) -> None:
         to_c_header(provision(store, secret=True), stream_public_key=True)
 
 
+def words_of(text: str, symbol: str, count: int) -> list[int]:
+    (found,) = re.findall(rf"{symbol}\[{count}\] = {{(.*?)}};", text, re.DOTALL)
+    return [int(word) for word in re.findall(r"(\d+)u", found)]
+
+
+def test_a_header_for_the_client_engine_has_the_public_key_in_its_form(both: Provision) -> None:
+    text = to_c_header(both, engine_log2_r=27)
+    assert "cm_provisioned_residues" not in text and '#include "client_engine.h"' in text
+    assert both.public_key is not None
+    residues = both.public_key.astype(object)
+    moduli = [q for q in PARMS.data_primes for _ in range(2)]
+    expected = [x * 2**27 % q for row, q in zip(residues.reshape(6, 4096), moduli, strict=True) for x in row]
+    assert words_of(text, "cm_provisioned_engine_residues", 6 * 4096) == expected
+    assert words_of(text, "cm_provisioned_engine_first", 6) == list(residues[..., 0].reshape(6))
+
+
+def test_only_a_public_key_is_written_for_the_client_engine(store: KeyStore, both: Provision) -> None:
+    with pytest.raises(KeyFileError, match="no public key for an engine"):
+        to_c_header(provision(store, secret=True), engine_log2_r=27)
+    with pytest.raises(ParameterError, match="do not have it streamed"):
+        to_c_header(both, engine_log2_r=27, stream_public_key=True)
+    with pytest.raises(ParameterError, match="LOG2_R"):
+        to_c_header(both, engine_log2_r=40)
+
+
 # --- blobs ----------------------------------------------------------------------------------------
 
 

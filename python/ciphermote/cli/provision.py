@@ -92,6 +92,16 @@ def provision(
             "uses only what matches.",
         ),
     ] = False,
+    client_engine: Annotated[
+        int | None,
+        typer.Option(
+            "--client-engine",
+            metavar="LOG2_R",
+            help="For a chip with the client engine: write the public key in the form of an engine with this "
+            "LOG2_R (field of its register SHAPE), which loads it without a conversion. The engine alone can "
+            "use it.",
+        ),
+    ] = None,
     own_key: Annotated[
         Path | None,
         typer.Option(
@@ -133,6 +143,11 @@ def provision(
             "--stream-public-key is for --format header and a device that has the public key: give --key "
             "asymmetric or both."
         )
+    if client_engine is not None and (form is not BlobFormat.HEADER or key is DeviceKey.SYMMETRIC):
+        raise ParameterError(
+            "--client-engine is for --format header and a device that has the public key: give --key "
+            "asymmetric or both."
+        )
     if own_key is not None and key is not DeviceKey.SYMMETRIC:
         raise ParameterError("A device's own key is a secret key: give --key symmetric with --own-key.")
     primes = form is BlobFormat.PRIMES
@@ -171,7 +186,9 @@ def provision(
             write(path, blob, _PROVISION)
     else:
         content = (
-            p.to_c_header(given, stream_public_key=stream_public_key).encode()
+            p.to_c_header(
+                given, stream_public_key=stream_public_key, engine_log2_r=client_engine
+            ).encode()
             if form is BlobFormat.HEADER
             else p.to_blob(given)
         )

@@ -222,7 +222,11 @@ def public_key_digests(parameters: ParameterSet, key_id: int, residues: NDArray[
 
 
 def to_c_header(
-    provisioned: Provision, command: str = "ciphermote provision", *, stream_public_key: bool = False
+    provisioned: Provision,
+    command: str = "ciphermote provision",
+    *,
+    stream_public_key: bool = False,
+    engine_log2_r: int | None = None,
 ) -> str:
     """Return the text of provisioned_keys.h, which defines cm_provisioned_device_secret,
     cm_provisioned_secret_key and cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and
@@ -234,11 +238,19 @@ def to_c_header(
 
     stream_public_key: write digests of the public key in place of it. CM_PROVISIONED_STREAMED_KEY is 1 then,
     and cm_provisioned_streamed_key, behind cm_provisioned_public_key, needs memory and a function that loads
-    polynomials. Raises KeyFileError without a public key.
+    polynomials. engine_log2_r: write the public key in the form of a client engine with this LOG2_R
+    (docs/client-soc.md), which that engine alone can use. Raises KeyFileError for either without a public
+    key, and ParameterError for both, or an exponent that no engine has.
     """
     p = provisioned
     if stream_public_key and p.public_key is None:
         raise KeyFileError("There is no public key for the device to be sent: provision with the public key.")
+    if engine_log2_r is not None:
+        whole(engine_log2_r, "LOG2_R of a client engine", 22, 32)
+        if p.public_key is None:
+            raise KeyFileError("There is no public key for an engine: provision with the public key.")
+        if stream_public_key:
+            raise ParameterError("A client engine takes a public key as a whole: do not have it streamed.")
     built_in = p.parameters in BUILTIN
     symbol = f"cm_{p.parameters.name}" if built_in else "cm_provisioned_params"
     parts = [
@@ -252,6 +264,7 @@ def to_c_header(
         '#include "ciphermote/device.h"',
         *(['#include "ciphermote/frame.h"'] if p.identity else []),
         '#include "ciphermote/keys.h"',
+        *(['#include "client_engine.h"'] if engine_log2_r is not None else []),
         "",
         f"#define CM_PROVISIONED_N {p.parameters.n}",
         f"#define CM_PROVISIONED_LARGEST {p.largest!r}f",
@@ -305,17 +318,20 @@ def to_c_header(
             "};",
         ]
     if p.public_key is not None:
-        form = "streamed" if stream_public_key else "flat"
-        context = "cm_provisioned_streamed_key" if stream_public_key else "cm_provisioned_flat_public_key"
+        if stream_public_key:
+            form, context = "cm_streamed", "cm_provisioned_streamed_key"
+            lines = _digest_lines(p.parameters, p.key_id, symbol, p.public_key)
+        elif engine_log2_r is not None:
+            form, context = "client", "cm_provisioned_engine_public_key"
+            lines = _engine_lines(p.parameters, symbol, p.public_key, engine_log2_r)
+        else:
+            form, context = "cm_flat", "cm_provisioned_flat_public_key"
+            lines = _residue_lines(p.public_key)
         parts += [
             "",
-            *(
-                _digest_lines(p.parameters, p.key_id, symbol, p.public_key)
-                if stream_public_key
-                else _residue_lines(p.public_key)
-            ),
+            *lines,
             f"static const cm_public_key cm_provisioned_public_key = {{&{symbol}, {key_id}, "
-            f"cm_{form}_public_key_polynomial,",
+            f"{form}_public_key_polynomial,",
             f"    (void *)&{context}",
             *_ROOTS_MEMBER,
             "};",
@@ -332,6 +348,25 @@ def _residue_lines(residues: NDArray[np.uint32]) -> list[str]:
         "};",
         "static const cm_flat_public_key cm_provisioned_flat_public_key = {cm_provisioned_residues, "
         f"{residues.shape[-1]}}};",
+    ]
+
+
+def _engine_lines(
+    parameters: ParameterSet, symbol: str, residues: NDArray[np.uint32], log2_r: int
+) -> list[str]:
+    moduli = np.array(parameters.data_primes, dtype=np.uint64)[:, None, None]
+    scaled = ((residues.astype(np.uint64) << np.uint64(log2_r)) % moduli).astype(np.uint32)
+    return [
+        f"/* [data prime][component][n], NTT form, times 2^{log2_r}: not for the C library. */",
+        f"static const uint32_t cm_provisioned_engine_residues[{residues.size}] = {{",
+        *_word_rows(scaled),
+        "};",
+        "/* [data prime][component]: the first residues, as the C library has them. */",
+        f"static const uint32_t cm_provisioned_engine_first[{residues[..., 0].size}] = {{",
+        *_word_rows(residues[..., 0]),
+        "};",
+        f"static const client_public_key cm_provisioned_engine_public_key = {{&{symbol}, {log2_r},",
+        "    cm_provisioned_engine_residues, cm_provisioned_engine_first};",
     ]
 
 
