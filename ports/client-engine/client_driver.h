@@ -50,8 +50,8 @@ uint32_t client_ckks_setting(int exponent, unsigned log2_scale, unsigned limit);
 /* Write the settings of frames of version 2, besides their key. */
 void client_set_tags(const client_engine *self, uint32_t device, uint16_t epoch, uint64_t window);
 
-/* Whether the engine is built for a set's data primes, and for all that keys have. The answer is kept: finding
- * it takes as long as a part of a job. */
+/* Whether the engine is built for a set's data primes, and for all that keys have. The answer is kept:
+ * finding it takes as long as a part of a job. */
 bool client_serves(client_engine *self, const cm_params *params);
 bool client_serves_keys(client_engine *self, const cm_params *params);
 /* Whether a job with this secret key, or null, leaves a key that the engine has drawn in its place. */
@@ -63,8 +63,9 @@ uint64_t client_named_key(const uint8_t *ternary);
 int client_declined(client_engine *self);
 /* Whether a fault, or none, has left the keys. */
 bool client_keeps_keys(uint32_t fault);
-/* Give the engine the secrets of a job and the tables of a set's first primes, or a key, unless it holds them;
- * it may still work on them when these return. False if it does not become idle, or if the key is incomplete. */
+/* Give the engine the secrets of a job and the tables of a set's first primes, or a key, unless it holds
+ * them; it may still work on them when these return. False if it does not become idle, or if the key is
+ * incomplete. */
 bool client_hold_tables(client_engine *self, const cm_params *params, unsigned primes,
                         const client_needs *needs);
 bool client_hold_secret(client_engine *self, const cm_params *params, unsigned primes,

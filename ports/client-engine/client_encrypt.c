@@ -7,9 +7,12 @@
 #include "client_arch.h"
 #include "client_driver.h"
 #include "common/bytes.h"
+#include "common/masks.h"
 #include "common/wipe.h"
 #include "encode/bfv.h"
+#include "encode/bfv_numbers.h"
 #include "encode/ckks.h"
+#include "ring/prime.h"
 #include "ring/ring.h"
 #include "scheme/encrypt.h"
 #include "scheme/seeds.h"
@@ -37,6 +40,8 @@ typedef struct job {
     cm_xof_kind xof;
     uint64_t key_id;
     uint64_t counter;
+    const cm_root_table *roots; /* the key's */
+    bool in_slots;              /* BFV's, which become coefficients in the arena */
     /* What enters. */
     const void *data;
     uint32_t count;
@@ -83,6 +88,14 @@ static bool serves_setup(job *of)
            (!of->sender || (of->sender->turn && window_reaches(of->sender, setup->device->counter.next)));
 }
 
+/* Slots are encoded in the arena, where numbers of another size could not be put back. */
+static bool serves_slots(const job *of)
+{
+    const cm_bfv_values *values = bfv_values(of);
+    const size_t size = values->width == CM_BFV_16 ? 2u : 4u;
+    return values->data != of->setup->arena || number_bytes(values->number) == size;
+}
+
 /* Whether portable C would take the values, up to their range. */
 static bool serves_bfv(const job *of)
 {
@@ -93,7 +106,8 @@ static bool serves_bfv(const job *of)
                                                 : CM_BFV_COEFFICIENT_ARENA_BYTES(n, values->width);
     const bool widens_in_place =
         values->data == of->setup->arena && number_bytes(values->number) == 4u && values->width == CM_BFV_16;
-    return values->encoding == CM_BFV_COEFFICIENTS && cmi_plain_check(of->params, values) == CM_OK &&
+    return cmi_plain_check(of->params, values) == CM_OK &&
+           (values->encoding == CM_BFV_COEFFICIENTS || serves_slots(of)) &&
            cmi_leaves_room(of->params, values->plain_modulus, of->public_key != NULL) &&
            of->setup->arena_bytes >= arena && !widens_in_place;
 }
@@ -150,9 +164,16 @@ static bool describe_values(job *of)
                 : ckks->slots == CM_SLOTS_COMPLEX ? 2u * ckks->count
                                                   : ckks->count;
     const size_t size = number_bytes(of->number);
-    return (uintptr_t)of->data % size == 0 &&
-           (of->data == setup->arena ||
-            !cmi_in_arena(of->data, size * of->count, setup->arena, setup->arena_bytes));
+    const bool taken = (uintptr_t)of->data % size == 0 &&
+                       (of->data == setup->arena ||
+                        !cmi_in_arena(of->data, size * of->count, setup->arena, setup->arena_bytes));
+    of->in_slots = !ckks && bfv_values(of)->encoding == CM_BFV_BATCH;
+    if (of->in_slots) {
+        of->data = setup->arena;
+        of->number = bfv_values(of)->width == CM_BFV_16 ? CM_UINT16 : CM_UINT32;
+        of->count = (uint32_t)1 << of->params->log2_n;
+    }
+    return taken;
 }
 
 /* Words of all frames. */
@@ -185,10 +206,12 @@ static bool describe_job(job *of, const void *key, bool public_key)
         of->public_key = key;
         of->params = of->public_key->params;
         of->key_id = of->public_key->key_id;
+        of->roots = cmi_roots_of(of->public_key);
     } else {
         const cm_secret_key *secret = key;
         of->params = secret->params;
         of->key_id = secret->key_id;
+        of->roots = cmi_roots_of(secret);
         of->secret = secret->ternary;
         of->engine = client_engine_for(of->params);
         if (!(cmi_secret_key_usable(secret) || cmi_secret_key_named(secret)) || !of->secret) {
@@ -342,7 +365,9 @@ static uint32_t scale_of(const job *of)
 
 static uint32_t largest_of(const job *of)
 {
-    return ckks_values(of) ? cmi_ckks_largest(ckks_values(of)) : bfv_values(of)->largest;
+    return ckks_values(of) ? cmi_ckks_largest(ckks_values(of))
+           : of->in_slots  ? bfv_values(of)->plain_modulus - 1u
+                           : bfv_values(of)->largest;
 }
 
 /* Whether the engine holds, or is given now, all that the job needs. */
@@ -395,6 +420,44 @@ cm_status client_engine_hold(client_engine *engine, const uint8_t *device_secret
         return CM_ERR_UNSUPPORTED;
     }
     return CM_OK;
+}
+
+/* ---- BFV's slots ---- */
+
+/* Encode them, while the engine may still work on a key: coefficients from 0 to t - 1. */
+static cm_status encode_slots(const job *of)
+{
+    const cm_bfv_values *values = bfv_values(of);
+    cmi_plain plain = {.data = of->setup->arena};
+    cmi_ring ring;
+    const cm_status status = cmi_plain_encode(of->params, values, of->roots, &plain, &ring);
+    if (status != CM_OK || values->width == CM_BFV_32) {
+        return status;
+    }
+    uint16_t *numbers = of->setup->arena;
+    for (uint32_t i = 0; i < of->count; i++) { /* as encoded, they have a sign */
+        numbers[i] = (uint16_t)(numbers[i] + (values->plain_modulus & (0u - (uint32_t)(numbers[i] >> 15))));
+    }
+    return CM_OK;
+}
+
+/* Put values that were in the arena back there, for portable C. */
+static void restore_slots(const job *of)
+{
+    const cm_bfv_values *values = bfv_values(of);
+    const uint32_t t = values->plain_modulus;
+    const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
+    cm_prime prime;
+    cmi_ring ring;
+    if (values->data != of->setup->arena || !cmi_prime_init(&prime, t, of->params->log2_n, of->roots)) {
+        return;
+    }
+    cmi_ring_init(&ring, &prime, of->params->log2_n, of->roots);
+    cmi_bfv_unbatch(of->setup->arena, values->width, values->width, &ring);
+    for (uint32_t i = 0; is_signed && i < of->count; i++) {
+        const uint32_t number = cmi_plain_get(of->setup->arena, values->width, i);
+        cmi_plain_put(of->setup->arena, values->width, i, number - (t & cmi_mask_of_top(t / 2u - number)));
+    }
 }
 
 /* ---- an encryption ---- */
@@ -551,6 +614,12 @@ static int do_job(job *of, cm_status *status)
         self->failures++;
         return client_declined(self);
     }
+    if (of->in_slots) {
+        *status = encode_slots(of);
+        if (*status != CM_OK) {
+            return ended(of);
+        }
+    }
     of->counter = of->setup->device->counter.next;
     *status = cmi_counter_take(&of->setup->device->counter);
     if (*status != CM_OK) {
@@ -568,6 +637,9 @@ static int do_job(job *of, cm_status *status)
         client_reset(self);
     }
     if (left == 0 && fault == CM_OK) {
+        if (of->in_slots) {
+            restore_slots(of);
+        }
         self->failures++;
         return client_declined(self);
     }

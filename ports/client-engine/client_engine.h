@@ -10,8 +10,8 @@
  * cm_platform's. Keys and the device's secret are written to the engine and never read. It keeps them until
  * it is reset or meets a fault that wipes it, and what its secret key may do is fixed until then
  * (client_policy). The driver compares encryption keys by the addresses of what they hold, so a key must stay
- * as it is at its address; encryptor.h requires that anyway. It keeps copies of the device's secret and of tag
- * keys.
+ * as it is at its address; encryptor.h requires that anyway. It keeps copies of the device's secret and of
+ * tag keys.
  */
 #ifndef CLIENT_ENGINE_H
 #define CLIENT_ENGINE_H
@@ -88,11 +88,11 @@ typedef struct client_secret {
 } client_secret;
 
 /*
- * A public key in the form in which the engine takes it, as `ciphermote provision --client-engine` writes it:
- * the driver hands the residues on as they are, where it converts those of a cm_flat_public_key one by one. Of
- * a cm_public_key, let polynomial be client_public_key_polynomial, and context point at this. The engine alone
- * can use such a key: what portable C would do under it ends in CM_ERR_ARGUMENT, and so does an encryption by
- * an engine of another LOG2_R, or with residues that are not in this form.
+ * A public key in the form in which the engine takes it, as `ciphermote provision --client-engine` writes
+ * it: the driver hands the residues on as they are, where it converts those of a cm_flat_public_key one by
+ * one. Of a cm_public_key, let polynomial be client_public_key_polynomial, and context point at this. Only
+ * the engine can use such a key: what portable C would do under it ends in CM_ERR_ARGUMENT, and so does an
+ * encryption by an engine of another LOG2_R, or with residues that are not in this form.
  */
 typedef struct client_public_key {
     const cm_params *params;
@@ -187,11 +187,11 @@ uint32_t client_engine_failures(const client_engine *engine);
 uint32_t client_engine_in_software(const client_engine *engine);
 
 /*
- * From now on cm_device_make_secret_key has the engine draw the key, which never leaves it: ternary then holds
- * a name for it, which encryptors, decryptors and cm_device_emit_public_key take in place of a key, and which
- * says nothing of it. The key is uniform ternary, as cm_secret_key_generate makes it of the engine's own random
- * bytes; it takes no counter, and the key's id is of the platform's random bytes. It is gone with the next
- * reset, the next key that is made, or a fault of the engine that wipes it.
+ * From now on cm_device_make_secret_key has the engine draw the key, which never leaves it: ternary then
+ * holds a name for it, which encryptors, decryptors and cm_device_emit_public_key take in place of a key, and
+ * which says nothing of it. The key is uniform ternary, as cm_secret_key_generate makes it of the engine's
+ * own random bytes; it takes no counter, and the key's id is of the platform's random bytes. It is gone with
+ * the next reset, the next key that is made, or a fault of the engine that wipes it.
  *
  * While it is there, the engine holds no other secret key, and portable C does what others are for. Nothing
  * replaces the secrets that are entered with it: the device's, and the tag keys of cm_frame_sender and

@@ -77,7 +77,8 @@ static void encrypt(const cm_secret_key *key)
 {
     cm_encryptor encryptor;
     const cm_encryptor_setup setup = setup_of(CM_XOF_CHACHA20);
-    const cm_bfv_values values = {.data = numbers,
+    memcpy(arena, numbers, sizeof numbers); /* as a session's steps leave them */
+    const cm_bfv_values values = {.data = arena,
                                   .count = N,
                                   .number = CM_INT16,
                                   .encoding = APP_BATCH ? CM_BFV_BATCH : CM_BFV_COEFFICIENTS,
@@ -153,7 +154,7 @@ int main(void)
     publish(key_id, CM_XOF_CHACHA20);
     encrypt(&key);
     decrypt(&key);
-    publish(key_id, CM_XOF_SHAKE256);
+    publish(key_id, APP_XOF);
     board_report();
     return 0;
 }

@@ -329,13 +329,37 @@ UNSUPPORTED = 10
 """CM_ERR_UNSUPPORTED"""
 
 
+def test_slots_of_bfv_are_encoded_on_the_core_and_encrypted_in_the_engine():
+    """Under a key that only the engine has, so nothing else can have done it; and decoded again."""
+    commands, engine, software = key_runs("test-generate-slots", makes=True, batch=True, t=12289, seed=23)
+    assert engine.frames == software.frames
+    assert statuses_of(engine) == statuses_of(software) == [0] * 5
+    assert "SYMMETRIC" in commands and "in_software" not in engine.said and "right 1" in engine.said
+
+
+def test_slots_are_put_back_for_portable_c_when_the_engine_fails():
+    """They were in the arena, where the core encoded them for the engine."""
+    field = soc.key_pair(
+        "test-slots-fail", makes=False, batch=True, fails=True, t=12289, set=SET["set"], seed=27
+    )
+    outcome = soc.simulate(field, SMALL)
+    assert statuses_of(outcome) == [0] * 4
+    assert "failures" in outcome.said and "right 1" in outcome.said
+
+
+@pytest.mark.slow
+def test_what_only_portable_c_can_do_with_a_key_in_memory():
+    """It does so, and that is said."""
+    wanted = {"set": "n1024_q26", "xof": "BLAKE2XB", "seed": 26, "chip": SMALL}
+    commands, engine, software = key_runs("test-publish-blake2", makes=False, **wanted)
+    assert engine.frames == software.frames and statuses_of(engine) == [0] * 4
+    assert commands.count("PUBLISH") == 1 and "in_software 1" in engine.said
+
+
 def test_what_only_portable_c_can_do_is_refused_under_a_key_in_the_engine():
-    """Slots of BFV are encoded in software, which has no key; the key itself stays."""
-    commands, engine, _ = key_runs("test-generate-slots", makes=True, batch=True, t=12289, seed=23)
-    made, published, encrypted, decrypted, again = statuses_of(engine)
-    assert (made, published, again) == (0, 0, 0)
-    assert encrypted == UNSUPPORTED and decrypted != 0
-    assert commands[-1] == "PUBLISH" and "in_software" in engine.said
+    commands, engine, _ = key_runs("test-generate-blake2", makes=True, xof="BLAKE2XB", seed=26)
+    assert statuses_of(engine) == [0, 0, 0, 0, UNSUPPORTED]
+    assert commands.count("PUBLISH") == 1 and "in_software 1" in engine.said
 
 
 @pytest.mark.slow
@@ -348,6 +372,21 @@ def test_a_set_with_more_primes_than_the_engine_has():
     assert "PUBLISH" not in commands and "in_software 2" in engine.said
     _, engine, _ = key_runs("test-generate-too-many", makes=True, seed=25, **wanted)
     assert statuses_of(engine)[0] == UNSUPPORTED
+
+
+@pytest.mark.slow
+def test_a_client_aided_session_has_the_bytes_and_the_rounds_of_the_cortex_m4_s():
+    """The demo's network: the same keys, vectors, random words and results as in its session with the
+    evaluator. Every ciphertext is the engine's."""
+    field, session = soc.aided("test-aided")
+    outcome = soc.simulate(field, soc.Chip())
+    assert outcome.code == 0 and session["right"] == session["vectors"]
+    assert outcome.frames == session["sent"]
+    assert len(outcome.rounds) == session["rounds"] == 3
+    codes = [code for code, _ in outcome.commands]
+    names = ("SYMMETRIC", "DECRYPT")
+    assert [codes.count(constants()[f"COMMAND_{name}"]) for name in names] == [3, 3]
+    assert "in_software" not in outcome.said
 
 
 def test_a_chip_without_the_engine_does_not_start_its_firmware():

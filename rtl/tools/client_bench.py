@@ -40,13 +40,16 @@ SHAPES = {
 
 
 def cases() -> list[dict[str, Any]]:
-    """Symmetric and public-key encryptions; symmetric ones with a SHAKE256 seed; both with tags."""
+    """Symmetric and public-key encryptions; symmetric ones with a SHAKE256 seed; both with tags, and in
+    coefficient form."""
     kinds: list[dict[str, Any]] = [
         {"public": False},
         {"public": True},
         {"xof": SHAKE256},
         {"tagged": "first"},
         {"public": True, "tagged": "first"},
+        {"coefficients": True},
+        {"public": True, "coefficients": True},
     ]
     wanted = [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds]
     return said("client_cases.py", wanted)
@@ -80,7 +83,9 @@ def run(
         engine.tags(**{**case["tag"], "key": bytes.fromhex(case["tag"]["key"])})
     engine.load(key)
     if "t" in case:
-        engine.message_space(key, case["t"], signed=case["signed"], coefficients=False)
+        engine.message_space(
+            key, case["t"], signed=case["signed"], coefficients=case.get("coefficients", False)
+        )
     else:
         engine.ckks_space(key, case, results=command == "COMMAND_DECRYPT")
     engine.counter(case["counter"])
@@ -200,8 +205,21 @@ def cold_times() -> dict[str, dict[str, Any]]:
     return found
 
 
+def session_times() -> dict[str, Any]:
+    """The device's cycles of a client-aided session, in all and by phase, with the engine and in software.
+    Raises ToolError if a byte is not the simulated Cortex-M4's."""
+    field, session = soc.aided("bench-aided")
+    found: dict[str, Any] = {name: session[name] for name in ("layers", "rounds", "vectors", "result_bytes")}
+    for name, chip in (("engine", soc.Chip()), ("software", soc.SOFTWARE)):
+        outcome = soc.simulate(field, chip)
+        if outcome.code or outcome.frames != session["sent"] or len(outcome.rounds) != session["rounds"]:
+            raise ToolError("soc: the session's frames are not those of the Cortex-M4")
+        found[name] = outcome.phases
+    return {**found, "firmware_bytes": soc.firmware(field, engine=True).stat().st_size}
+
+
 def measured() -> dict[str, Any]:
-    symmetric, public, shake, tagged, tagged_public = cases()
+    symmetric, public, shake, tagged, tagged_public, coefficients, public_coefficients = cases()
     ckks_symmetric, ckks_public = ckks_cases()
     jobs = {
         "symmetric": (symmetric, "COMMAND_SYMMETRIC"),
@@ -213,6 +231,8 @@ def measured() -> dict[str, Any]:
         "ckks_decrypt": (ckks_public, "COMMAND_DECRYPT"),
         "tagged_symmetric": (tagged, "COMMAND_SYMMETRIC"),
         "tagged_public": (tagged_public, "COMMAND_PUBLIC"),
+        "coefficients_symmetric": (coefficients, "COMMAND_SYMMETRIC"),
+        "coefficients_public": (public_coefficients, "COMMAND_PUBLIC"),
     }
     return {
         "set": SET,
@@ -226,6 +246,7 @@ def measured() -> dict[str, Any]:
         },
         "soc": soc_times(),
         "cold": cold_times(),
+        "session": session_times(),
     }
 
 

@@ -91,17 +91,18 @@ class Field:
         return self.directory.name
 
 
-def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
-    """Run a command of the owner's toolkit in .venv, and return its answer."""
+def answer_of(script: str, *arguments: str | Path) -> dict[str, Any]:
+    """Run a script with the owner's toolkit in .venv, and return its answer."""
     said = subprocess.run(
-        [library_python(), RTL / "tools/soc_owner.py", command, directory, json.dumps(wanted)],
-        check=False,
-        capture_output=True,
-        text=True,
+        [library_python(), RTL / "tools" / script, *arguments], check=False, capture_output=True, text=True
     )
     if said.returncode:
-        raise ToolError(f"soc_owner.py {command}: {said.stderr.strip()[-800:]}")
+        raise ToolError(f"{script}: {said.stderr.strip()[-800:]}")
     return json.loads(said.stdout)
+
+
+def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
+    return answer_of("soc_owner.py", command, directory, json.dumps(wanted))
 
 
 def field(name: str, **wanted: Any) -> Field:
@@ -158,8 +159,11 @@ def configurations(name: str, message: int, **wanted: Any) -> Field:
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations")
 
 
-def key_pair(name: str, *, makes: bool, batch: bool = False, **wanted: Any) -> Field:
-    """A device that publishes a key of its own, as ports/picorv32/keys.c says. wanted: set, t, seed."""
+def key_pair(
+    name: str, *, makes: bool, xof: str = "SHAKE256", batch: bool = False, fails: bool = False, **wanted: Any
+) -> Field:
+    """A device that publishes a key of its own, as ports/picorv32/keys.c says; the second time with this
+    XOF. fails: its engine refuses every encryption. wanted: set, t, seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("provide", directory, ciphertexts=5, **wanted)
@@ -167,9 +171,21 @@ def key_pair(name: str, *, makes: bool, batch: bool = False, **wanted: Any) -> F
         ("APP_DECRYPTS", "1"),
         ("APP_MAKES", str(int(makes))),
         ("APP_BATCH", str(int(batch))),
+        ("APP_XOF", f"CM_XOF_{xof}"),
+        ("APP_LOSES_A_SETTING", str(int(fails))),
         ("APP_PLAIN_MODULUS", f"{wanted['t']}u"),
     )
     return Field(directory, answer["n"], answer["primes"], flags, 1, "keys")
+
+
+def aided(name: str) -> tuple[Field, dict[str, Any]]:
+    """A device in the client-aided session that the simulated Cortex-M4 has held: soc_aided.py's answer, and
+    what the Cortex-M4 sent as "sent"."""
+    directory = BUILD / "soc" / name
+    answer = answer_of("soc_aided.py", directory)
+    flags = (("APP_DECRYPTS", "1"), ("APP_RESULT_BYTES", f"{answer['result_bytes']}u"))
+    of = Field(directory, answer["n"], answer["primes"], flags, answer["rounds"], "aided")
+    return of, answer | {"sent": (directory / "sent").read_bytes()}
 
 
 def firmware(of: Field, *, engine: bool) -> Path:
@@ -206,14 +222,16 @@ def decrypted(of: Field, chip: Chip) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run. encryptions, decryptions: cycles of each; frames: all frames sent, in order;
-    last_word: the cycle, from the reset on, in which their last word left; commands: code and cycle of those
-    that the engine took."""
+    """The outcome of a run. encryptions, decryptions: cycles of each; rounds: of each answer in a session;
+    phases: of all of a session's, by name; frames: all frames sent, in order; last_word: the cycle, from the
+    reset on, in which their last word left; commands: code and cycle of those that the engine took."""
 
     code: int
     said: str
     encryptions: list[int]
     decryptions: list[int]
+    rounds: list[int]
+    phases: dict[str, int]
     cycles: int
     frames: bytes
     last_word: int
@@ -237,13 +255,15 @@ def run_program(of: Field, program: Path, chip: Chip, record: Path | None = None
     lines = [line.split() for line in done.stdout.splitlines()]
     taken = {
         wanted: [int(number) for what, number in lines if what == wanted]
-        for wanted in ("encryption", "decryption", "cycles", "last_word")
+        for wanted in ("encryption", "decryption", "round", "cycles", "last_word")
     }
     return Outcome(
         done.returncode,
         done.stdout,
         taken["encryption"],
         taken["decryption"],
+        taken["round"],
+        {what: int(number) for what, number in lines if what in ("encrypt", "decrypt", "between")},
         taken["cycles"][0],
         frames.read_bytes(),
         taken["last_word"][0],

@@ -52,7 +52,7 @@ SLOT_NOISE = 27
 """Six deviations of a fresh slot's noise, less the ring's degree and the scale."""
 ENGINE_WIDTH = 27
 LEAST_LOG2_R = 22
-"""Of a form that is not the engine's."""
+"""The exponent of a form that is not the engine's."""
 LARGEST = 20
 """The largest CKKS value for a device that decrypts."""
 

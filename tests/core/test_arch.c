@@ -530,8 +530,72 @@ static void a_key_that_the_back_end_keeps_is_used_by_it_alone(void)
     CHECK(cm_device_emit_public_key(&setup, &cm_n1024_q26, ternary, key_id) == CM_ERR_ARGUMENT);
 }
 
+static int take(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    (void)bytes;
+    (void)length;
+    return 0;
+}
+
+static cm_status clear_values(void *context, unsigned round, void *values, uint32_t count)
+{
+    (void)round;
+    memset(values, 0, 2u * count);
+    *(uint32_t *)context += count;
+    return CM_OK;
+}
+
+/* What a back-end decrypts in a session answers this round, or it is wiped before the step sees it. */
+static void an_answer_to_another_round_ends_the_session(void)
+{
+    static uint8_t arena[CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_16, CM_BFV_SUMS_32, 0)]
+        __attribute__((aligned(8)));
+    static cm_aided aided;
+    static const struct {
+        uint64_t counter;
+        cm_status status;
+    } sent[] = {{GIVEN_COUNTER, CM_OK}, {GIVEN_COUNTER + 1, CM_ERR_FRAME_FOREIGN}};
+    const cm_aided_plan plan = {.scheme = CM_BFV,
+                                .rounds = 2,
+                                .bfv = {.encoding = CM_BFV_COEFFICIENTS,
+                                        .number = CM_UINT16,
+                                        .sums = CM_BFV_SUMS_32,
+                                        .plain_modulus = 17}};
+    const uint8_t bytes[8] = {0};
+    start_receiver();
+    for (unsigned i = 0; i < sizeof sent / sizeof sent[0]; i++) {
+        test_platform platform = {RANDOM_GOOD, .stored = sent[i].counter};
+        cm_device device;
+        cm_frame_writer writer;
+        uint32_t stepped = 0;
+        CHECK(test_device_start(&device, &platform) == CM_OK);
+        cm_frame_writer_init(&writer, (cm_sink){take, NULL});
+        const cm_encryptor_setup setup = {.device = &device,
+                                          .emitter = &writer.emitter,
+                                          .arena = arena,
+                                          .arena_bytes = sizeof arena,
+                                          .xof = CM_XOF_CHACHA20};
+        memset(arena, 0, sizeof arena);
+        CHECK(cm_aided_begin(&aided, &receiver.key, &plan, &setup) == CM_OK);
+        gathers.wanted = gathers.gives = true;
+        CHECK(cm_aided_send(&aided, N) == CM_OK);
+        CHECK(gathers.decryptor == &aided.decryptor);
+        CHECK(cm_aided_feed(&aided, bytes, sizeof bytes) == CM_OK && gathers.length == sizeof bytes);
+        CHECK(cm_aided_answer(&aided, clear_values, &stepped) == sent[i].status);
+        CHECK(stepped == (sent[i].status == CM_OK ? N : 0u));
+        cm_aided_wipe(&aided);
+        CHECK(gathers.decryptor == NULL);
+        for (size_t j = 0; j < sizeof arena; j++) {
+            CHECK(arena[j] == 0);
+        }
+        gathers.wanted = gathers.gives = false;
+    }
+}
+
 void test_arch(void)
 {
+    RUN(an_answer_to_another_round_ends_the_session);
     RUN(a_key_that_the_back_end_keeps_is_used_by_it_alone);
     RUN(what_it_decrypts_becomes_the_numbers_expected);
     RUN(what_is_finished_stays_as_it_is);

@@ -120,7 +120,8 @@ typedef struct cmi_arch {
      * hardware checks as the library does; the same secret, counter and bytes give the same frames. Once it
      * has taken a counter it may still decline, as long as no byte has left. It leaves info of the emitter as
      * portable C does. *status: what the call returns. Values and what was made of them are gone from
-     * wherever it put them; the arena, which it must not use, is not wiped after it.
+     * wherever it put them. The arena is not wiped after it: a back-end wipes what it writes there and, where
+     * it declines, puts values that were in the arena back.
      */
     int (*encrypt)(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
                    const cm_message_source *source);
@@ -143,7 +144,7 @@ typedef struct cmi_arch {
     int (*decrypt_end)(cm_status *status, cm_decryptor *decryptor);
 
     /*
-     * Keys that hardware draws and keeps. A back-end that does writes to ternary, CM_TERNARY_BYTES of the set,
+     * Keys that hardware draws and keeps. A back-end that does writes to ternary, which has CM_TERNARY_BYTES,
      * what names the key in place of it: bytes that portable C refuses as a key, because one of the first 64
      * digits is 3. names_key: 1 if these bytes are such a name, of a key that is still there or not.
      * make_secret_key: the arguments are valid but for the device, and ternary is zeros. 1 if *status is what

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/wipe.h"
 #include "scheme/decryption.h"
 #include "scheme/usable.h"
@@ -26,13 +27,23 @@ static const cm_params *aided_params(const cm_aided *aided)
 
 /* ---- the receiver in between ---- */
 
+/* A result that names another counter answers an earlier round, or another session. */
+static cm_status answered(const cm_aided *aided, uint64_t counter)
+{
+    if (counter == aided->awaited) {
+        return CM_OK;
+    }
+    const bool stale = counter >= aided->first && counter < aided->awaited;
+    return stale ? CM_ERR_FRAME_ORDER : CM_ERR_FRAME_FOREIGN;
+}
+
 static cm_status aided_begin(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
                              unsigned prime, unsigned tile)
 {
     cm_aided *aided = aided_of(self);
-    if (info->counter != aided->awaited) {
-        const bool stale = info->counter >= aided->first && info->counter < aided->awaited;
-        return stale ? CM_ERR_FRAME_ORDER : CM_ERR_FRAME_FOREIGN;
+    const cm_status status = answered(aided, info->counter);
+    if (status != CM_OK) {
+        return status;
     }
     cm_receiver *next = &aided->decryptor.decryption.receiver;
     return next->begin(next, info, component, prime, tile);
@@ -60,6 +71,7 @@ static void aided_fail(cm_receiver *self, cm_status status)
 static void end_session(cm_aided *aided)
 {
     aided->state = OVER;
+    (void)CM_ARCH_TRY(decrypt_begin, &aided->decryptor, false);
     cmi_frame_reader_wipe(&aided->decryptor.reader);
     cmi_wipe(aided->encryptor.setup.arena, aided->encryptor.setup.arena_bytes);
     cmi_wipe_stack();
@@ -139,8 +151,14 @@ static cm_status send_values(cm_aided *aided, uint32_t count)
 
 static cm_status take_result(cm_aided *aided)
 {
-    const cm_status status =
+    cm_status status =
         aided->plan.scheme == CM_BFV ? cm_bfv_decrypt(&aided->decryptor) : cm_ckks_decrypt(&aided->decryptor);
+    if (status == CM_OK) { /* a back-end has not asked the receiver */
+        status = answered(aided, aided->decryptor.decryption.counter);
+        if (status != CM_OK) {
+            end_session(aided);
+        }
+    }
     aided->round = (uint8_t)(aided->round + (status == CM_OK ? 1u : 0u));
     return status;
 }
@@ -217,7 +235,7 @@ cm_status cm_aided_feed(cm_aided *aided, const uint8_t *bytes, size_t length)
     if (!aided || aided->state != AWAITING) {
         return CM_ERR_ARGUMENT;
     }
-    const cm_status status = cm_frame_reader_feed(&aided->decryptor.reader, bytes, length);
+    const cm_status status = cm_decryptor_feed(&aided->decryptor, bytes, length);
     if (status != CM_OK) {
         cm_aided_wipe(aided);
     }

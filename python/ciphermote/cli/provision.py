@@ -186,9 +186,7 @@ def provision(
             write(path, blob, _PROVISION)
     else:
         content = (
-            p.to_c_header(
-                given, stream_public_key=stream_public_key, engine_log2_r=client_engine
-            ).encode()
+            p.to_c_header(given, stream_public_key=stream_public_key, engine_log2_r=client_engine).encode()
             if form is BlobFormat.HEADER
             else p.to_blob(given)
         )
