@@ -124,6 +124,8 @@ def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
         ),
         ("owner/a.cpp", '#include "ciphermote/delivery.h"\n', "which is intake's"),
         ("rns/a.cpp", '#include "ciphermote/evaluate.h"\n', "which is evaluate's"),
+        ("coprocessor/a.cpp", '#include "evaluate/b.h"\n', "coprocessor may not include evaluate/b.h"),
+        ("rns/a.cpp", '#include "coprocessor/b.h"\n', "rns may not include coprocessor/b.h"),
         ("attic/a.cpp", "", "attic is none of the rooms"),
         ("a.cpp", "", "a.cpp is none of the rooms"),
     ],

@@ -119,7 +119,7 @@ class Builder
 
     // ---- digits ----
 
-    // Of the number whose values at the first primes of a group are given.
+    // The digits of the number whose values at the first primes of a group are given.
     Digits digits(const Group &group, const std::vector<Sum> &values)
     {
         Digits found{&group, {}};

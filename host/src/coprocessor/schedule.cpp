@@ -391,7 +391,8 @@ class Search
         }
         attempt({plan.rank, 0});
         attempt(in_order);
-        for (unsigned i = 0; i < attempts && best_; i++) {
+        const std::size_t attempts = work / plan.graph.nodes().size();
+        for (std::size_t i = 0; i < attempts && best_; i++) {
             attempt(varied());
         }
     }
@@ -401,7 +402,7 @@ class Search
     }
 
   private:
-    static constexpr unsigned attempts = 500;
+    static constexpr std::size_t work = 100'000; // polynomials that all attempts place
 
     void attempt(const Preference &preference)
     {
