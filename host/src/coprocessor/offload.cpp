@@ -164,19 +164,19 @@ void Offload::load_key(const Tables &t, const Key &key, unsigned first)
 
 bool Offload::holds(const Tables &t, const Operation &operation)
 {
-    const std::lock_guard lock(mutex_);
+    const ciphermote::Turn mine(lock_);
     return prepared(t, operation).fits;
 }
 
 CoprocessorUse Offload::use() const
 {
-    const std::lock_guard lock(mutex_);
+    const ciphermote::Turn mine(lock_);
     return use_;
 }
 
 bool Offload::run(const Tables &t, const Operation &operation, const Key *key, std::span<const Call> calls)
 {
-    const std::lock_guard lock(mutex_);
+    const ciphermote::Turn mine(lock_);
     Prepared &made = prepared(t, operation);
     if (!made.fits) {
         use_.on_host += calls.size();

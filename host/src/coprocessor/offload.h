@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "ciphermote/coprocessor.h"
 #include "coprocessor/circuits.h"
 #include "coprocessor/schedule.h"
+#include "rns/lock.h"
 
 namespace ciphermote
 {
@@ -78,7 +78,7 @@ class Offload
 
     std::unique_ptr<Coprocessor> coprocessor_;
     Machine machine_;
-    mutable std::mutex mutex_;
+    mutable Lock lock_;
     std::map<Operation, Prepared> prepared_;
     unsigned program_words_ = 0, weights_ = 0; // that are loaded
     unsigned slots_b_, key_polynomials_;
