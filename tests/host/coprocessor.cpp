@@ -31,6 +31,7 @@ using namespace ciphermote;
 using namespace ciphermote::coprocessor;
 using namespace ciphermote::testing;
 using ciphermote::coprocessor::Sum;
+using ciphermote::coprocessor::Turn;
 
 // With the constants of rtl/evaluator at 27 bits.
 Machine machine_of(unsigned log2_n, unsigned slots_a, unsigned slots_b)
