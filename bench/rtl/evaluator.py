@@ -76,7 +76,7 @@ def rows_of(taken: dict[str, dict[str, Any]]) -> list[Row]:
 def show(rows: list[Row], console: Console) -> None:
     table = Table(title="The simulated evaluator: the same bits", title_justify="left")
     columns = {"us": "us", "pace_us": "in a row", "avx2_us": "AVX2", "avx512_us": "AVX-512"}
-    table.add_column("figure")
+    table.add_column("figure", no_wrap=True)
     for column in ("times AVX2's", *columns.values()):
         table.add_column(column, justify="right")
     for row in rows:
