@@ -169,7 +169,7 @@ def evaluator_model(name: str) -> dict[str, Any]:
 
 
 def used(folder: Path, parameters: Mapping[str, int]) -> dict[str, Any]:
-    """What a program needs that links a model."""
+    """Say what a program needs that links a model."""
     return {
         "model": str(folder),
         "verilator": str(Path(environment()["VERILATOR_ROOT"]) / "include"),
