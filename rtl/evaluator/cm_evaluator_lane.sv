@@ -22,7 +22,7 @@ module cm_evaluator_lane #(
     input  wire [61:0]                       round_i,   // to which this is added.
     input  wire [REDUCTIONS*(H_WIDTH+1)-1:0] minus_h_i, // -(q - 1) / 2^(LOG2_N + 1), by reduction
     input  wire [H_WIDTH-1:0]                h_i,       // (q - 1) / 2^(LOG2_N + 1)
-    input  wire [5:0]                        shift_i,   // 2 bits for each of three stages, the high ones first
+    input  wire [5:0]                        shift_i,   // two bits a stage, the high ones first
     input  wire                              shifts_i,  // The result is the shifted sum.
     output reg  [WIDTH-1:0]                  result_o
 );
