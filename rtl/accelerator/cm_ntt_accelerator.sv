@@ -397,7 +397,7 @@ module cm_ntt_accelerator #(
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
         .table_operand_i(arriving_operand), .table_twiddles_i(1'b0),
         .table_index_i(words_index), .table_data_i(words),
-        .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i({{(16 - WIPE_BITS){1'b0}}, wipe_row})
+        .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 
     // --- departure -----------------------------------------------------------------------------------------
