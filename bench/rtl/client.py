@@ -151,7 +151,7 @@ def session_rows(taken: dict[str, Any]) -> list[Row]:
             "slots_are_encoded_by": "the core",
             "phases": phases,
             "result_bytes": session["result_bytes"],
-            "firmware_bytes": session["firmware_bytes"],
+            **({"firmware_bytes": session["firmware_bytes"]} if chip == "engine" else {}),
             "compiler": f"{riscv_compiler()} -O2, CM_CONFIG_PRESET_FAST",
         }
         found.append(Row(f"round.{chip}.cycles", sum(phases.values()), "cycles", params))

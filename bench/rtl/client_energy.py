@@ -151,11 +151,60 @@ def published_work() -> list[Row]:
     ]
 
 
-def soc_rows(engine_nj: float) -> list[Row]:
-    """The core's energy a cycle, and that of an encryption on the chip, with the engine and without."""
+FULL_WORDS, RESULT_WORDS, NUMBER_WORDS = 20_040, 6_680, 2_048
+"""Words of a two-part ciphertext of three primes, of a result of one, and of the numbers in it. A word enters
+a cycle, and the rest of a decryption takes as long for one prime as for three."""
+CORTEX_M4 = {
+    "chip": "nRF52840",
+    "ua_per_mhz": 52,
+    "volts": 3.0,
+    "source": "Nordic Semiconductor, nRF52840 Product Specification, Current consumption, CPU running: "
+    "CoreMark from flash at 64 MHz, DC/DC, 3 V",
+}
+"""The maker's figure for a microcontroller with that core."""
+
+
+def published(file: str) -> dict[str, float]:
+    rows = json.loads((ROOT / "bench/results" / file).read_text(encoding="utf-8"))["rows"]
+    return {row["name"]: row["value"] for row in rows}
+
+
+def round_rows(energies: dict[str, Row], with_memory: float, access_pj: float) -> list[Row]:
+    """A client-aided round of the demo's network, on the chip with the engine and on a Cortex-M4. energies: the
+    engine's, by name; with_memory: pJ of core and memory a cycle."""
+    cycles = published("engine.json")
+    whole = energies["energy.bfv_decrypt.typical.uj"]
+    uj_a_cycle = whole.value / whole.params["cycles"]
+    decryption = cycles["engine.decrypt.latency.cycles"] - FULL_WORDS + RESULT_WORDS
+    parts = {
+        "core_and_memory": cycles["round.engine.cycles"] * with_memory / 1e6,
+        "engine.encryption": energies["energy.bfv_symmetric.typical.uj"].value,
+        "engine.decryption": decryption * uj_a_cycle,
+        "transfers": (VALUE_WORDS + 2 * FRAME_WORDS + RESULT_WORDS + NUMBER_WORDS) * access_pj / 1e6,
+    }
+    on_chip = {
+        **OPERATING_POINT,
+        "kind": "modelled",
+        "cycles": cycles["round.engine.cycles"],
+        "decryption_cycles": decryption,
+        "parts_uj": {name: round(uj, 1) for name, uj in parts.items()},
+    }
+    demo = published("demo-client-aided.json")
+    phases = ("encrypt", "decrypt", "between")
+    m4 = sum(demo[f"demo_client_aided.bfv.round.{phase}.cycles"] for phase in phases)
+    on_m4 = {"kind": "quoted", **CORTEX_M4, "cycles": m4, "cycles_kind": "modelled"}
+    return [
+        Row("round.engine.uj", round(sum(parts.values())), "uJ", on_chip),
+        Row("round.m4.uj", round(m4 * CORTEX_M4["ua_per_mhz"] * CORTEX_M4["volts"] / 1e6), "uJ", on_m4),
+    ]
+
+
+def soc_rows(energies: dict[str, Row]) -> list[Row]:
+    """The core's energy a cycle, and that of an encryption on the chip, with the engine and without; and of a
+    client-aided round. energies: the engine's, by name."""
     core: dict[str, Any] = json.loads(run_python("soc_asic.py"))
-    published = json.loads((ROOT / "bench/results/engine.json").read_text(encoding="utf-8"))["rows"]
-    cycles = {row["name"]: row["value"] for row in published}
+    cycles = published("engine.json")
+    engine_nj = 1000 * energies["energy.bfv_symmetric.typical.uj"].value
     params = {**OPERATING_POINT, "clock_ns": core["clock_ns"], "wire_load": core["wire_load"]}
     pj_a_cycle = sum(core["core_pj"].values())
     with_memory = pj_a_cycle + core["accesses"] * core["access_pj"]
@@ -183,6 +232,7 @@ def soc_rows(engine_nj: float) -> list[Row]:
         ),
         Row("soc.software.nj_per_encryption", round(software), "nJ", {**params, **modelled}),
         Row("soc.engine.nj_per_encryption", round(engine), "nJ", {**params, **modelled}),
+        *round_rows(energies, with_memory, core["access_pj"]),
     ]
 
 
@@ -191,8 +241,7 @@ def rows(*, energy: bool) -> list[Row]:
     if not energy:
         return area
     energies = [*engine_energies(), *published_work()]
-    uj = {row.name: row.value for row in energies}
-    return [*area, *energies, *soc_rows(1000 * uj["energy.bfv_symmetric.typical.uj"])]
+    return [*area, *energies, *soc_rows({row.name: row for row in energies})]
 
 
 def main() -> int:

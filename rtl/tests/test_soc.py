@@ -448,6 +448,30 @@ def test_the_page_has_the_figures_of_the_bench():
     assert f"{values['engine.symmetric.latency.cycles']:,} are its own" in page
 
 
+def published(file):
+    rows = json.loads((ROOT / "bench/results" / file).read_text(encoding="utf-8"))["rows"]
+    return {row["name"]: row for row in rows}
+
+
+def test_the_page_has_a_client_aided_round():
+    """Both energies, and the Cortex-M4's from the cycles of the demo."""
+    page = " ".join((ROOT / "docs/client-soc.md").read_text(encoding="utf-8").split())
+    cycles, energies = published("engine.json"), published("engine-asic.json")
+    demo = published("demo-client-aided.json")
+    phases = ("decrypt", "between", "encrypt")
+    on_m4 = {phase: demo[f"demo_client_aided.bfv.round.{phase}.cycles"]["value"] for phase in phases}
+    engine, m4 = energies["round.engine.uj"], energies["round.m4.uj"]
+    assert engine["params"]["cycles"] == cycles["round.engine.cycles"]["value"]
+    assert m4["params"]["cycles"] == sum(on_m4.values()) and m4["params"]["kind"] == "quoted"
+    for chip, uj in (("engine", engine), ("software", None)):
+        of_phases = cycles[f"round.{chip}.cycles"]["params"]["phases"]
+        found = " | ".join(f"{count:,}" for count in (sum(of_phases.values()), *map(of_phases.get, phases)))
+        assert f"| {found} | {uj['value']:,} uJ |" in page if uj else f"| {found} |" in page
+    found = " | ".join(f"{count:,}" for count in (sum(on_m4.values()), *on_m4.values()))
+    assert f"| {found} | {m4['value']:,} uJ | quoted |" in page
+    assert all(f"{part:.1f} uJ" in page for part in engine["params"]["parts_uj"].values())
+
+
 COLD_PAGES = ("client-soc.md", "client-engine.md")
 
 
