@@ -170,7 +170,7 @@ def published(file: str) -> dict[str, float]:
 
 
 def round_rows(energies: dict[str, Row], with_memory: float, access_pj: float) -> list[Row]:
-    """A client-aided round of the demo's network, on the chip with the engine and on a Cortex-M4. energies: the
+    """A client-aided round of the demo's network, on the chip and on a Cortex-M4. energies: the
     engine's, by name; with_memory: pJ of core and memory a cycle."""
     cycles = published("engine.json")
     whole = energies["energy.bfv_decrypt.typical.uj"]
