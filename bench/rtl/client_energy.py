@@ -44,7 +44,7 @@ OPERATIONS = {
     ("ckks_decrypt",): "CKKS, from both components' frames to 2,048 real numbers",
     ("generate", "publish"): "a secret key that is drawn, and its public key's frames",
 }
-"""Of client_energy.py, by what one run gives."""
+"""The operations of rtl/tools/client_energy.py, by what one run gives."""
 TRANSFORM = "n4096_u2_w40_deep"
 """As many butterflies, coefficients and bits as a layer of the published chip has."""
 
@@ -131,7 +131,7 @@ def engine_energies() -> list[Row]:
 
 
 def published_work() -> list[Row]:
-    """What a published chip states: a zero encryption, and a transform."""
+    """Measure what a published chip states: a zero encryption, and a transform."""
     zero: dict[str, Any] = json.loads(run_python("zero_energy.py", "energy"))
     transform: dict[str, Any] = json.loads(run_python("transform_energy.py", TRANSFORM))
     work = "u p0 + e0 and u p1 + e1 at three primes of 40 bits, given keys, errors and u"

@@ -7,8 +7,9 @@
  *
  * rtl/tools/gates.py writes the netlist and describes it. One clock: at each rising edge flops and macros
  * take what they find, 200 ps later the inputs change to the next line of the stimulus (bits, 0 or 1). The
- * outputs go to OUTPUTS at the end of each cycle, the counts of the cycles from FIRST up to LAST to COUNTS: of
- * one such window after another. Delays are inertial: a pulse shorter than a cell's delay does not leave it. Everything starts at 0.
+ * outputs go to OUTPUTS at the end of each cycle, the counts of the cycles from FIRST up to LAST to COUNTS,
+ * of one such window after another. Delays are inertial: a pulse shorter than a cell's delay does not leave it.
+ * Everything starts at 0.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@
 enum { SLOTS = 65536, INPUTS_OF_GATE = 6, INPUT_DELAY = 200, LINE = 64 };
 
 /*
- * A net and the gate that drives it, if one does, in a line of the cache. row: the values of the gate's inputs, which
- * is a row of its truth table. target: what the net is to become; active: whether that is under way, as the event
- * with this serial number.
+ * A net and the gate that drives it, if one does, in a line of the cache. row: the values of the gate's
+ * inputs, which is a row of its truth table. target: what the net is to become; active: whether that is under
+ * way, as the event with this serial number.
  */
 struct net {
     uint64_t truth;

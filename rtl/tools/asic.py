@@ -245,7 +245,7 @@ class Mapped:
         return netlist.propagate(self.cells)[0]
 
     def at(self, corner: Corner, clock_ns: float | None = None) -> Mapped:
-        """The same netlist at another corner, and clock."""
+        """Return the same netlist at another corner, and clock."""
         return replace(
             self,
             target=open_library(self.target.wire_load, corner),

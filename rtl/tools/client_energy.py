@@ -102,7 +102,7 @@ RUNS: dict[tuple[str, ...], Callable[[], Run]] = {
 
 
 def _words(inputs: list[list[int]], outputs: Iterable[dict[str, int]]) -> tuple[list[int], list[int]]:
-    """What leaves the netlist: words of frames and of results."""
+    """Return the words that leave the netlist: of frames and of results."""
     streams = [
         (INPUTS.index(ready), valid, data)
         for ready, valid, data in (
@@ -119,7 +119,7 @@ def _words(inputs: list[list[int]], outputs: Iterable[dict[str, int]]) -> tuple[
 
 
 def activities(found: asic.Mapped, run: Run) -> dict[str, power.Activity]:
-    """By operation. Raises ToolError if the netlist gives other words."""
+    """Count the toggles by operation. Raises ToolError if the netlist gives other words."""
     outcome = run.outcome
     inputs = outcome.inputs[: max(end for _, end in run.windows.values())]
     stimulus = (dict(zip(INPUTS, line, strict=True)) for line in inputs)

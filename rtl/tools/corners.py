@@ -45,7 +45,7 @@ def energies(at: Mapping[str, asic.Mapped], activity: power.Activity, cycles: in
 
 
 def about(at: Mapping[str, asic.Mapped]) -> dict[str, Any]:
-    """What the energies are of."""
+    """Say what the energies are of."""
     return {
         "clocks_ns": {name: mapped.clock_ns for name, mapped in at.items()},
         "corners": {name: asic.CORNERS[name].name for name in at},

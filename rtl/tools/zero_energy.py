@@ -93,7 +93,7 @@ def mapped() -> asic.Mapped:
 
 
 def energies(found: asic.Mapped) -> dict[str, Any]:
-    """By job. Raises ToolError if a residue is wrong."""
+    """Measure both jobs. Raises ToolError if a residue is wrong."""
     shape = Shape()
     inputs, cycles = zero.draw(shape), zero.times(shape)
     at = corners.at_corners(found)
