@@ -8,8 +8,8 @@
  * rtl/tools/gates.py writes the netlist and describes it. One clock: at each rising edge flops and macros
  * take what they find, 200 ps later the inputs change to the next line of the stimulus (bits, 0 or 1). The
  * outputs go to OUTPUTS at the end of each cycle, the counts of the cycles from FIRST up to LAST to COUNTS,
- * of one such window after another. Delays are inertial: a pulse shorter than a cell's delay does not leave it.
- * Everything starts at 0.
+ * of one such window after another. Delays are inertial: a pulse shorter than a cell's delay does not leave
+ * it. Everything starts at 0.
  */
 #include <stdint.h>
 #include <stdio.h>
