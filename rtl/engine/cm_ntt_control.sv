@@ -238,9 +238,10 @@ module cm_ntt_control #(
             assign rows_of_stage[LOG2_N+g] = inverse_row(count[ROW_BITS-1:0], INVERSE_SWAP);
         end
     endgenerate
+    localparam integer PASS_BITS = $clog2(2 * LOG2_N);
     wire [STAGE_BITS:0]   pass = {1'b0, stage}
         + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
-    wire [ROW_BITS-1:0]   row = is_product ? count[ROW_BITS:1] : rows_of_stage[pass];
+    wire [ROW_BITS-1:0]   row = is_product ? count[ROW_BITS:1] : rows_of_stage[pass[PASS_BITS-1:0]];
     // A double product's inverse begins with page 1, whose product is ready first.
     wire page = LOG2_PAGES != 0 && (!pair ? is_inverse && two_pages && !count[ROW_BITS]
                                     : is_product ? !products[1] : count[ROW_BITS]);

@@ -264,7 +264,7 @@ module cm_evaluator #(
 
     // --- arrival -------------------------------------------------------------------------------------------
 
-    wire                        arrival_busy, arrival_words;
+    wire                        arrival_busy;
     wire [LOG2_N-1:0]           words_index;
     wire [(32 << LOG2_BEAT)-1:0] words;
     wire [LOG2_BEAT:0]          table_step;
@@ -293,7 +293,7 @@ module cm_evaluator #(
         .prime_set_i(prime_set), .prime_i(prime),
         .s_axis_tdata_i(s_axis_tdata), .s_axis_tkeep_i(s_axis_tkeep),
         .s_axis_tvalid_i(s_axis_tvalid), .s_axis_tlast_i(s_axis_tlast), .s_axis_tready_o(s_axis_tready),
-        .words_o(arrival_words), .index_o(words_index), .data_o(words), .table_step_i(table_step),
+        .index_o(words_index), .data_o(words), .table_step_i(table_step),
         .table_write_o(table_write),
         .weight_write_o(weight_write), .weight_address_o(weight_address),
         .program_write_o(program_write), .program_address_o(program_address), .program_data_o(program_data),

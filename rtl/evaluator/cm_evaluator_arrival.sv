@@ -42,7 +42,6 @@ module cm_evaluator_arrival #(
     input  wire                             s_axis_tlast_i,
     output wire                             s_axis_tready_o,
     // Loads.
-    output wire                             words_o,     // There are words,
     output wire [LOG2_N-1:0]                index_o,
     output wire [(32 << LOG2_BEAT)-1:0]     data_o,
     input  wire [LOG2_BEAT:0]               table_step_i,
@@ -118,7 +117,7 @@ module cm_evaluator_arrival #(
                                   : receive_i[10:1] >> LOG2_SLOTS_A == 10'd0;
     wire receives = state == DECODE && is_receive && good_slot;
     wire starts = receives || (pop_o && !next_runs);
-    wire packet_busy, packet_done, packet_length, packet_range;
+    wire words_valid, packet_busy, packet_done, packet_length, packet_range;
     wire ready;
     // Words are below this.
     wire [31:0] bound = takes_modulus ? {{(32 - WIDTH){1'b0}}, prime_i} : takes_weights ? 32'h80000000
@@ -133,7 +132,7 @@ module cm_evaluator_arrival #(
         .s_axis_tready_o(s_axis_tready_o),
         .start_i(starts),
         .table_i(!receives && {28'd0, next_code} != CM_EVALUATOR_CODE_LOAD_POLYNOMIAL),
-        .busy_o(packet_busy), .valid_o(words_o), .ready_i(ready), .index_o(index_o),
+        .busy_o(packet_busy), .valid_o(words_valid), .ready_i(ready), .index_o(index_o),
         .step_i(takes_modulus ? table_step_i : {{LOG2_BEAT{1'b0}}, 1'b1}), .words_o(data_o),
         .done_o(packet_done), .length_o(packet_length), .range_o(packet_range)
     );
@@ -143,7 +142,7 @@ module cm_evaluator_arrival #(
     assign bad_word_o = state == DECODE && is_receive && !good_slot;
     assign failed_o = runs && (length_o || range_o || bad_word_o);
     assign modulus_loaded_o = takes_modulus && packet_done && !packet_length && !packet_range && !unset;
-    assign table_write_o = words_o && takes_modulus;
+    assign table_write_o = words_valid && takes_modulus;
 
     // --- weights and programs ------------------------------------------------------------------------------
 
@@ -151,13 +150,14 @@ module cm_evaluator_arrival #(
     wire [31:0] word = data_o[31:0];
     wire [LOG2_N+15:0] weight_place = {argument, index_o};
     assign weight_address_o = weight_place[LOG2_WEIGHTS-1:0];
-    assign weight_write_o = words_o && takes_weights && weight_place >> LOG2_WEIGHTS == {(LOG2_N + 16){1'b0}};
+    assign weight_write_o =
+        words_valid && takes_weights && weight_place >> LOG2_WEIGHTS == {(LOG2_N + 16){1'b0}};
     wire [LOG2_N+14:0] program_place = {argument, index_o[LOG2_N-1:1]};
     assign program_address_o = program_place[LOG2_PROGRAM-1:0];
-    assign program_write_o = words_o && takes_program && index_o[0];
+    assign program_write_o = words_valid && takes_program && index_o[0];
     assign program_data_o = {word, low_half};
     always_ff @(posedge clk_i) begin
-        if (words_o && takes_program) low_half <= word;
+        if (words_valid && takes_program) low_half <= word;
         if (rst_i) low_half <= 32'd0;
     end
 
@@ -173,7 +173,7 @@ module cm_evaluator_arrival #(
     wire [LOG2_N-1:0] next_index = index_o + BEAT[LOG2_N-1:0];
     wire       row_ends = (next_index & {{ROW_BITS{1'b0}}, {LOG2_UNITS{1'b1}}}) == {LOG2_N{1'b0}};
     assign ready = !takes_rows || !row_ends || !waiting || leaves;
-    wire       row_enters = words_o && takes_rows && row_ends && ready;
+    wire       row_enters = words_valid && takes_rows && row_ends && ready;
     assign write_o = leaves ? to : 2'b00;
     assign slot_o = slot;
     assign row_o = waiting_row;
@@ -191,7 +191,7 @@ module cm_evaluator_arrival #(
                 reg [WIDTH-1:0] earlier;
                 assign gathered[WIDTH*v +: WIDTH] = earlier;
                 always_ff @(posedge clk_i) begin
-                    if (words_o && takes_rows
+                    if (words_valid && takes_rows
                         && index_o[LOG2_UNITS-1:0] >> LOG2_BEAT == v / BEAT) earlier <= here;
                     if (rst_i) earlier <= {WIDTH{1'b0}};
                 end

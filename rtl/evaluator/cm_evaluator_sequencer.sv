@@ -74,7 +74,7 @@ module cm_evaluator_sequencer #(
     // A header takes 3 cycles more than a term: it is fetched, and so are its first terms behind it.
     localparam integer GAP = (LATENCY > ROWS + 3) ? LATENCY - ROWS - 3 : 0;
     localparam integer WAIT_BITS = $clog2(LATENCY + 4);
-    localparam [WAIT_BITS-1:0] DRAINED = LATENCY[WAIT_BITS-1:0] + 2'd2;
+    localparam [WAIT_BITS-1:0] DRAINED = LATENCY[WAIT_BITS-1:0] + {{(WAIT_BITS - 2){1'b0}}, 2'd2};
 
     typedef enum logic [2:0] {
         IDLE = 3'd0,
