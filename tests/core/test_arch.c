@@ -182,7 +182,7 @@ static struct {
 
 static int names_key(const uint8_t *ternary)
 {
-    return ternary[0] == 0xFF && ternary[16] == 0;
+    return ternary[0] == 0xC3 && ternary[16] == 0;
 }
 
 static int make_secret_key(cm_status *status, cm_device *device, const cm_params *params, uint8_t *ternary,
@@ -192,7 +192,7 @@ static int make_secret_key(cm_status *status, cm_device *device, const cm_params
     if (!keys.wanted || params->log2_n != 10) {
         return 0;
     }
-    memset(ternary, 0xFF, 16); /* the rest is zeros */
+    memset(ternary, 0xC3, 16); /* the rest is zeros */
     *key_id = MADE_KEY_ID;
     *status = CM_OK;
     return 1;
