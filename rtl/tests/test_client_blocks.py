@@ -553,6 +553,8 @@ WORK = {
     "symmetric": "symmetric, seeded, NTT form",
     "public": "public key",
     "decrypt": "decryption",
+    "coefficients_symmetric": "symmetric, coefficient form",
+    "coefficients_public": "public key, coefficient form",
     "ckks_symmetric": "CKKS, symmetric",
     "ckks_public": "CKKS, public key",
     "ckks_decrypt": "CKKS, decryption",
