@@ -400,6 +400,67 @@ void keys_stay_on_the_coprocessor()
     CHECK(interpreter->words_loaded() > one_more);
 }
 
+// An interpreter whose results may have a word that is no residue.
+class Faulty final : public Coprocessor
+{
+  public:
+    Faulty(const Machine &machine, const bool *faulty) : sound_(machine), faulty_(faulty)
+    {
+    }
+    const Machine &machine() const override
+    {
+        return sound_.machine();
+    }
+    void load_modulus(unsigned modulus, std::uint32_t q, std::span<const std::uint32_t> twiddles) override
+    {
+        sound_.load_modulus(modulus, q, twiddles);
+    }
+    void load_weights(unsigned first, std::span<const std::uint32_t> weights) override
+    {
+        sound_.load_weights(first, weights);
+    }
+    void load_program(unsigned first, std::span<const std::uint64_t> words) override
+    {
+        sound_.load_program(first, words);
+    }
+    void load_polynomial(Memory memory, unsigned slot, std::span<const std::uint32_t> residues) override
+    {
+        sound_.load_polynomial(memory, slot, residues);
+    }
+    void run(std::span<const Job> jobs) override
+    {
+        sound_.run(jobs);
+        if (*faulty_) {
+            jobs.back().results.back()[1] |= 1u << 27;
+        }
+    }
+
+  private:
+    Interpreter sound_;
+    const bool *faulty_;
+};
+
+void results_that_are_no_residues_are_refused()
+{
+    const std::vector<Case> all = cases();
+    const Case &given = case_named(all, "groups");
+    bool faulty = true;
+    const auto context = std::make_shared<const Context>(Insecure{given.chain}, "portable",
+                                                         std::make_unique<Faulty>(given.machine, &faulty));
+    Inputs inputs(7);
+    const unsigned primes = static_cast<unsigned>(given.chain.data.size());
+    const Ciphertext a(context, 2, primes, 1, inputs.polynomials(2, given.chain.data, context->n()));
+    Ciphertext in_place = a;
+    CHECK(is_refused("no residue", [&] { multiply(in_place, a, in_place); }));
+    BEHAVIOUR("an operand is as it was, and the operation was not counted");
+    CHECK(std::ranges::equal(in_place.residues(), a.residues()));
+    CHECK(context->coprocessor_use().on_coprocessor == 0);
+    BEHAVIOUR("the next operation is computed");
+    faulty = false;
+    multiply(a, a, in_place);
+    CHECK(context->coprocessor_use().on_coprocessor == 1);
+}
+
 // ---- programs and the machine's rules ----
 
 void words_are_read_as_they_were_written()
@@ -616,5 +677,6 @@ int main()
     RUN(jobs_in_a_row_are_those_of_portable);
     RUN(what_a_machine_cannot_hold_is_left_to_the_processor);
     RUN(keys_stay_on_the_coprocessor);
+    RUN(results_that_are_no_residues_are_refused);
     return cm_check_summary();
 }

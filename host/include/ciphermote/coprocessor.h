@@ -53,7 +53,8 @@ class Coprocessor
     // A polynomial that stays in its slot until another is loaded there: of a key.
     virtual void load_polynomial(Memory memory, unsigned slot, std::span<const std::uint32_t> residues) = 0;
     // Runs jobs one after the other. While one computes, the operands of the next may arrive and the results
-    // of the one before may leave. All results are there on return.
+    // of the one before may leave. All results are there on return; the library refuses words that are not
+    // below their prime.
     virtual void run(std::span<const Job> jobs) = 0;
 };
 

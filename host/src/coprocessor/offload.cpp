@@ -25,6 +25,15 @@ words twiddles_of(const Modulus &modulus, const Machine &machine)
     return twiddles;
 }
 
+// A coprocessor's words are outside input.
+void check_residues(const std::uint32_t *words, const Modulus &modulus, std::size_t n)
+{
+    if (*std::max_element(words, words + n) >= modulus.q()) {
+        throw Error("The coprocessor gave a word that is no residue modulo " + std::to_string(modulus.q()) +
+                    ": its result is not used. Check the machine that it tells of, and the way to it.");
+    }
+}
+
 } // namespace
 
 Offload::Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor)
@@ -207,6 +216,11 @@ bool Offload::run(const Tables &t, const Operation &operation, const Key *key, s
     }
     if (overlap) {
         coprocessor_->run(jobs);
+    }
+    for (const Call &call : calls) {
+        for (const Polynomial &polynomial : made.circuit.results) {
+            check_residues(call.result(polynomial), t.moduli[polynomial.prime], t.n());
+        }
     }
     use_.on_coprocessor += calls.size();
     return true;
