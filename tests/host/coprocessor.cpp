@@ -363,6 +363,15 @@ void what_a_machine_cannot_hold_is_left_to_the_processor()
     Machine other = given.machine;
     other.log2_n = 12;
     CHECK(is_refused("of that degree", [&] { context_with(given.chain, other); }));
+    BEHAVIOUR("a coprocessor that tells of no machine is refused");
+    const auto refused = [&](unsigned Machine::*part, unsigned value) {
+        other = given.machine;
+        other.*part = value;
+        return is_refused("lanes are a power of two", [&] { context_with(given.chain, other); });
+    };
+    CHECK(refused(&Machine::lanes, 0) && refused(&Machine::lanes, 48));
+    CHECK(refused(&Machine::lanes, 2u << given.machine.log2_n));
+    CHECK(refused(&Machine::montgomery_bits, 64) && refused(&Machine::twiddle_bits, 0));
     CHECK(portable->coprocessor_use().on_coprocessor == 0 && portable->coprocessor_use().on_host == 0);
 }
 

@@ -2,6 +2,7 @@
 #include "coprocessor/offload.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 namespace ciphermote::coprocessor
@@ -46,6 +47,15 @@ Offload::Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor)
                     ", and the chain is for n = " + std::to_string(t.n()) +
                     ": take a coprocessor of that degree.");
     }
+    const bool whole_rows = std::has_single_bit(machine_.lanes) && machine_.lanes <= t.n();
+    const auto below_a_word = [](unsigned bits) { return bits > 0 && bits < 64; };
+    if (!whole_rows || !below_a_word(machine_.montgomery_bits) || !below_a_word(machine_.twiddle_bits)) {
+        throw Error("The coprocessor tells of " + std::to_string(machine_.lanes) +
+                    " lanes, of products by 2^-" + std::to_string(machine_.montgomery_bits) +
+                    " and of twiddles times 2^" + std::to_string(machine_.twiddle_bits) +
+                    ": lanes are a power of two up to n, and both powers below 2^64.");
+    }
+    machine_.weights = std::min(machine_.weights, most_weights); // a term names one of so many
     // Keys stay in the last slots of memory B, in half of them if that holds one.
     if (key_polynomials_ > 0 && key_polynomials_ <= slots_b_) {
         keys_.resize(std::max(1u, slots_b_ / 2 / key_polynomials_));
@@ -81,9 +91,9 @@ Offload::Loaded *Offload::program(Prepared &prepared, Turn turn, unsigned key_pl
         const unsigned work = slots_b_ - static_cast<unsigned>(keys_.size()) * key_polynomials_;
         std::optional<Schedule> found =
             schedule(prepared.circuit.graph, machine_, {work, first_slot(key_place)}, turn);
-        if (found) {
+        if (found && found->program.weights.size() <= machine_.weights) {
             const std::size_t words = encode(found->program, 0).size();
-            if (words <= machine_.program && found->program.weights.size() <= machine_.weights) {
+            if (words <= machine_.program) {
                 at->second = std::make_unique<Loaded>(Loaded{std::move(*found), words, {}});
             }
         }

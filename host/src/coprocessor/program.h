@@ -57,7 +57,8 @@ struct Program {
     std::vector<std::uint32_t> weights; // which terms name by index, from 0 on
 };
 
-constexpr unsigned most_terms = 255, most_slots = 1024, most_moduli = 16, most_arrivals = 255;
+constexpr unsigned most_terms = 255, most_slots = 1024, most_moduli = 16, most_arrivals = 255,
+                   most_weights = 4096;
 constexpr std::uint64_t sum_bound = std::uint64_t{1} << 62;
 constexpr std::uint32_t word_bound = std::uint32_t{1} << 27;
 
