@@ -86,7 +86,7 @@ void Interpreter::load_program(unsigned first, std::span<const std::uint64_t> wo
     if (first > program_.size() || words.size() > program_.size() - first) {
         fault("more of a program than there is room for");
     }
-    std::copy(words.begin(), words.end(), program_.begin() + first);
+    std::copy(words.begin(), words.end(), std::span(program_).subspan(first).begin());
     words_loaded_ += words.size();
 }
 
