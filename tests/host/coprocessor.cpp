@@ -464,6 +464,10 @@ void results_that_are_no_residues_are_refused()
     BEHAVIOUR("an operand is as it was, and the operation was not counted");
     CHECK(std::ranges::equal(in_place.residues(), a.residues()));
     CHECK(context->coprocessor_use().on_coprocessor == 0);
+    BEHAVIOUR("so is what was to be written");
+    Ciphertext kept = a;
+    CHECK(is_refused("no residue", [&] { multiply(a, a, kept); }));
+    CHECK(kept.components() == 2 && std::ranges::equal(kept.residues(), a.residues()));
     BEHAVIOUR("the next operation is computed");
     faulty = false;
     multiply(a, a, in_place);

@@ -85,16 +85,17 @@ struct Shape {
     double scale;
 };
 
-// Has a result of this shape computed in out; beside it, where it is an operand.
+// Has a result of this shape computed in out; beside it, where it is an operand, or a coprocessor may fail.
 template <class Compute>
 void write(Ciphertext &out, bool is_operand, const std::shared_ptr<const Context> &context,
            const Shape &shape, Compute compute)
 {
     Ciphertext beside;
-    Ciphertext &result = is_operand ? beside : out;
+    const bool apart = is_operand || tables_of(context).offload;
+    Ciphertext &result = apart ? beside : out;
     reshape(result, context, shape.components, shape.primes, shape.scale);
     compute(result);
-    if (is_operand) {
+    if (apart) {
         out = std::move(beside);
     }
 }
