@@ -74,6 +74,7 @@ check "checks in tests that cannot fail" .venv/bin/python tools/check_tests.py
 check "the order of the libraries' rooms" .venv/bin/python tools/check_rooms.py
 check "the order of the Python package's rooms" .venv/bin/python tools/check_python_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
+check "the table of planted leaks keeps up with the library" .venv/bin/python tools/test_leaks.py --table
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format fixes it)" "$ruff" format --check --quiet \
     --output-format=concise .

@@ -5,6 +5,7 @@ test must find each.
 
     tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address each
     tools/test_leaks.py --sample    those that `make test` plants
+    tools/test_leaks.py --table     none: only whether the table keeps up with the library
     tools/test_leaks.py flood       those whose call, file or secret contains this word
 
 A leak counts as found if Memcheck reports exactly its line, and the behaviour fails for no other reason. The
@@ -248,6 +249,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Plant leaks: the constant-time test must find each.")
     parser.add_argument("words", nargs="*", help="only leaks with one of these words in call, file or secret")
     parser.add_argument("--sample", action="store_true", help="only those that `make test` plants")
+    parser.add_argument("--table", action="store_true", help="check the table, and plant nothing")
     parser.add_argument("--compiler", choices=test_matrix.COMPILERS, default="gcc")
     parser.add_argument("--level", choices=("O2", "O3", "Os"), default="O2")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many trees at a time")
@@ -255,6 +257,9 @@ def main() -> int:
 
     leaks, without_secrets = read_table()
     failures = check_table(leaks, without_secrets)
+    if arguments.table:
+        print("\n".join(failures), end="\n" if failures else "", file=sys.stderr)
+        return 1 if failures else 0
     chosen = [leak for leak in leaks if leak.sample or not arguments.sample]
     if arguments.words:
         chosen = [k for k in chosen if any(w in f"{k.call} {k.file} {k.secret}" for w in arguments.words)]
