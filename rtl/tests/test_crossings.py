@@ -2,26 +2,50 @@
 """Bits that cross between clocks are synchronized, and counts change one bit at a time."""
 
 import random
+import re
+from dataclasses import replace
 
 import cocotb
 import crossings
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from crossings import NOT_SYNCHRONIZED, SHAPES
+from crossings import DESIGNS, NOT_SYNCHRONIZED
 from simulation import settings, simulate
 
-from tools import ToolError
+from tools import RTL, ToolError
 
 LOG2_DEPTH = 4
+CONSTRAINTS = RTL / "accelerator/crossings.xdc"
 COUNTS = {f"u_clocks.u_{queue}.{way}_gray_near" for queue in ("in", "out") for way in ("read", "written")}
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", DESIGNS)
 def test_every_bit_that_crosses_goes_through_two_registers(name):
     found = crossings.check(name)
     bits = {f"{count}[{i}]" for count in COUNTS for i in range(LOG2_DEPTH + 1)}
     assert {of.register for of in found} == bits | {"u_clocks.answer_seen[0]", "u_clocks.request_seen[0]"}
+
+
+def test_the_constraints_bound_every_bit_that_crosses():
+    """The file of constraints, as Vivado's Tcl would read it, and no other register."""
+    text = re.sub(r"^#.*$", "", CONSTRAINTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    queues, counts = (
+        re.search(rf"foreach {name} {{(.*?)}} {{", text)[1].split() for name in ("queue", "count")
+    )
+    bounded = {
+        (f"{queue}/{count}_reg[*]", f"{queue}/{count}_near_reg[*]") for queue in queues for count in counts
+    }
+    bounded |= set(re.findall(r"-from \[get_cells (\w+)\] -to \[get_cells {(.*?)}\]", text))
+
+    def cells(name, is_bus):
+        path = name.removeprefix("u_clocks.").replace(".", "/")
+        return re.sub(r"(\[\d+\])?$", lambda bit: "_reg[*]" if is_bus else f"_reg{bit[0]}", path, count=1)
+
+    found = crossings.check("accelerator, beats alike")
+    assert bounded == {
+        (cells(of.source, "gray" in of.source), cells(of.register, "gray" in of.register)) for of in found
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,17 +61,17 @@ def test_every_bit_that_crosses_goes_through_two_registers(name):
     ids=["one register", "logic", "not marked"],
 )
 def test_a_crossing_that_is_not_synchronized_is_named(text, instead, monkeypatch, tmp_path):
-    sources = []
-    for source in crossings.SOURCES:
+    design, sources = DESIGNS["evaluator"], []
+    for source in design.sources:
         changed = tmp_path / source.name
         content = source.read_text(encoding="utf-8")
         changed.write_text(
             content.replace(text, instead) if source.name == "cm_stream_crossing.sv" else content
         )
         sources.append(changed)
-    monkeypatch.setattr(crossings, "SOURCES", sources)
+    monkeypatch.setitem(crossings.DESIGNS, "changed", replace(design, sources=tuple(sources)))
     with pytest.raises(ToolError, match=NOT_SYNCHRONIZED):
-        crossings.check("beats alike")
+        crossings.check("changed")
 
 
 @cocotb.test()

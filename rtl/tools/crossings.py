@@ -17,19 +17,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, run
+from tools import BUILD, EVALUATOR_INCLUDES, EVALUATOR_SOURCES, INCLUDES, RTL, SOURCES, ToolError, run
 
-TOP = "cm_ntt_accelerator_two_clocks"
-SHAPES = {
-    "beats alike": {"LOG2_N": 6, "LOG2_UNITS": 1, "LOG2_BEAT": 1, "WIDTH": 27, "DEEP": 0},
-    "narrower streams": {
-        "LOG2_N": 6,
-        "LOG2_UNITS": 1,
-        "LOG2_BEAT": 2,
-        "LOG2_STREAM": 0,
-        "WIDTH": 27,
-        "DEEP": 0,
-    },
+
+@dataclass(frozen=True)
+class Design:
+    """A top with two clocks, its sources, and the parameters to check it with."""
+
+    top: str
+    shape: dict[str, int]
+    sources: tuple[Path, ...] = tuple(SOURCES)
+    includes: tuple[str, ...] = tuple(INCLUDES)
+
+
+_SMALL = {"LOG2_N": 6, "LOG2_UNITS": 1, "WIDTH": 27, "DEEP": 0}
+DESIGNS = {
+    "accelerator, beats alike": Design("cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 1}),
+    "accelerator, narrower streams": Design(
+        "cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 2, "LOG2_STREAM": 0}
+    ),
+    "evaluator": Design(
+        "cm_evaluator_two_clocks",
+        {
+            **_SMALL,
+            "LOG2_BEAT": 1,
+            "LOG2_STREAM": 0,
+            "LOG2_SLOTS_A": 2,
+            "LOG2_SLOTS_B": 2,
+            "LOG2_MODULI": 1,
+            "LOG2_WEIGHTS": 4,
+            "LOG2_PROGRAM": 4,
+        },
+        tuple(EVALUATOR_SOURCES),
+        tuple(EVALUATOR_INCLUDES),
+    ),
 }
 NOT_SYNCHRONIZED = "a crossing of clocks is not synchronized"
 
@@ -133,35 +154,36 @@ def crossings(netlist: Netlist) -> tuple[list[Crossing], list[str]]:
     return found, wrong
 
 
-def netlist_of(shape: dict[str, int], stem: Path) -> Netlist:
+def netlist_of(design: Design, stem: Path) -> Netlist:
     """Raises ToolError if Yosys refuses."""
-    values = " ".join(f"-set {key} {value}" for key, value in shape.items())
+    values = " ".join(f"-set {key} {value}" for key, value in design.shape.items())
+    sources = " ".join(map(str, design.sources))
     run(
         [
             *(sys.executable, RTL / "tools/yosys.py"),
-            f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(map(str, SOURCES))}",
-            f"chparam {values} {TOP}",
-            *(f"hierarchy -check -top {TOP}", "proc", "flatten", "opt_clean"),
+            f"read_verilog -sv -defer {' '.join(design.includes)} {sources}",
+            f"chparam {values} {design.top}",
+            *(f"hierarchy -check -top {design.top}", "proc", "flatten", "opt_clean"),
             f"write_json {stem.with_suffix('.json')}",
         ],
         stem.with_suffix(".log"),
     )
-    return Netlist(json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))["modules"][TOP])
+    return Netlist(json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))["modules"][design.top])
 
 
 def check(name: str) -> list[Crossing]:
-    """Every crossing of one of SHAPES; ToolError if one is not synchronized."""
-    netlist = netlist_of(SHAPES[name], BUILD / f"crossings/{name.replace(' ', '-')}")
+    """Every crossing of one of DESIGNS; ToolError if one is not synchronized."""
+    netlist = netlist_of(DESIGNS[name], BUILD / f"crossings/{name.replace(' ', '-').replace(',', '')}")
     found, wrong = crossings(netlist)
     if wrong:
-        raise ToolError(f"{TOP}, {name}: {NOT_SYNCHRONIZED}: {'; '.join(sorted(wrong))}")
+        raise ToolError(f"{name}: {NOT_SYNCHRONIZED}: {'; '.join(sorted(wrong))}")
     return found
 
 
 def main() -> int:
     try:
-        for name in SHAPES:
-            print(f"{TOP}, {name}: {len(check(name))} bits cross, all synchronized")
+        for name in DESIGNS:
+            print(f"{name}: {len(check(name))} bits cross, all synchronized")
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
