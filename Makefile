@@ -180,6 +180,10 @@ bench-seal-offload: setup-rtl
 bench-rtl-evaluator: setup-rtl
 	.venv/bin/python bench/rtl/evaluator.py
 
+## for which sizes, streams and clocks that hardware is as fast as one core (1 minute)
+bench-break-even: setup-demo
+	.venv/bin/python bench/rtl/break_even.py
+
 ## area of the hardware on three FPGA families, and its clock on one (half an hour)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py

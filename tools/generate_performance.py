@@ -58,6 +58,7 @@ RESULTS = {
     "gateway": "make bench-gateway",
     "evaluator": "make bench-evaluator",
     "evaluator_arm": "make bench-evaluator-arm",
+    "break-even": "make bench-break-even",
 }
 """Files of bench/results, and what writes them."""
 
@@ -1201,6 +1202,41 @@ def plot_memory(evaluator: Results) -> str:
     return svg(figure)
 
 
+def break_even_rows(found: Results) -> dict[tuple[str, str], dict[tuple[int, int], Mapping[str, Any]]]:
+    """Parameters, with the value as ratio, by operation and degree, then by butterflies and bits of a
+    stream."""
+    rows: dict[tuple[str, str], dict[tuple[int, int], Mapping[str, Any]]] = {}
+    for name, row in found.rows.items():
+        _, scheme, operation, n, *_ = name.split(".")
+        title = f"{SCHEMES[scheme]}, {operation.replace('_', ' and ')}", f"{int(n[1:]):,}"
+        params = row["params"]
+        place = params["units"], params["stream_bits"]
+        rows.setdefault(title, {})[place] = {**params, "ratio": row["value"]}
+    return rows
+
+
+def break_even_table(found: Results) -> list[str]:
+    """The least clock, by butterflies; then the narrowest stream and the power at 64 of them."""
+    rows = []
+    for title, machines in break_even_rows(found).items():
+        units = sorted({units for units, _ in machines})
+        clocks = [machines[of, 128]["break_even_mhz"] for of in units]
+        narrow = [bits for (of, bits), it in sorted(machines.items()) if of == 64 and it["ratio"] <= 1]
+        typical = machines[64, 128]
+        rows.append(
+            (
+                *(*title, three_digits(typical["avx2_us"])),
+                *("-" if mhz is None else str(mhz) for mhz in clocks),
+                *(f"{narrow[0]} bits" if narrow else "-", f"{1 / typical['ratio']:.2f}"),
+            )
+        )
+    header = (
+        *("", "n", "AVX2, us", "8 butterflies, MHz", "16", "32", "64", "128"),
+        *("streams for 64 at 200 MHz", "speed-up of 64 at 200 MHz"),
+    )
+    return table(header, rows)
+
+
 def gateway_table(gateway: Results) -> list[str]:
     """Deliveries beside raw: a second, and processor time."""
     ways = (
@@ -1321,6 +1357,7 @@ def files() -> dict[Path, str]:
             **{f"{scheme}-paper": paper_table(evaluator, scheme) for scheme in SCHEMES},
             **{f"{scheme}-machines": machines_table(evaluator, scheme) for scheme in SCHEMES},
             "resources": resources_table(evaluator),
+            "break-even": break_even_table(load("break-even")),
             "arm-setting": arm_setting(),
             "armhf": arm_table(arm, "armhf"),
             "armhf-shares": arm_sentences(arm, "armhf"),

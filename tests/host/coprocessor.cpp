@@ -372,6 +372,9 @@ void what_a_machine_cannot_hold_is_left_to_the_processor()
     CHECK(refused(&Machine::lanes, 0) && refused(&Machine::lanes, 48));
     CHECK(refused(&Machine::lanes, 2u << given.machine.log2_n));
     CHECK(refused(&Machine::montgomery_bits, 64) && refused(&Machine::twiddle_bits, 0));
+    other = given.machine;
+    other.stream_bytes = 0;
+    CHECK(is_refused("stand still", [&] { context_with(given.chain, other); }));
     CHECK(portable->coprocessor_use().on_coprocessor == 0 && portable->coprocessor_use().on_host == 0);
 }
 

@@ -29,6 +29,9 @@ struct Machine {
     unsigned program = 8192;       // words of 64 bits
     unsigned montgomery_bits = 52; // a product in the vector unit is divided by 2^montgomery_bits
     unsigned twiddle_bits = 27;    // twiddles are stored times 2^twiddle_bits
+    // What orders of instructions are chosen for; results are right at any.
+    double clock_hz = 200e6;
+    double stream_bytes = 4e9; // a second, in each direction
 };
 
 enum class Memory : std::uint8_t { a, b };

@@ -55,6 +55,9 @@ Offload::Offload(const Tables &t, std::unique_ptr<Coprocessor> coprocessor)
                     " and of twiddles times 2^" + std::to_string(machine_.twiddle_bits) +
                     ": lanes are a power of two up to n, and both powers below 2^64.");
     }
+    if (!(machine_.clock_hz > 0 && machine_.stream_bytes > 0)) {
+        throw Error("The coprocessor tells of a clock or of streams that stand still: both are above 0.");
+    }
     machine_.weights = std::min(machine_.weights, most_weights); // a term names one of so many
     // Keys stay in the last slots of memory B, in half of them if that holds one.
     if (key_polynomials_ > 0 && key_polynomials_ <= slots_b_) {

@@ -12,7 +12,6 @@ namespace
 // As rtl/evaluator is built with long pipelines. A level of the transformer takes a row a cycle, and at small
 // degrees the next one waits for its first row.
 constexpr double butterfly_latency = 18, transform_latency = 26, instruction_latency = 4;
-constexpr double stream_bytes = 4e9;
 
 } // namespace
 
@@ -20,7 +19,8 @@ Timing::Timing(const Machine &machine)
     : rows(static_cast<double>((std::size_t{1} << machine.log2_n) / machine.lanes)),
       instruction(instruction_latency),
       transform(machine.log2_n * std::max(rows / 2, butterfly_latency) + transform_latency),
-      packet(static_cast<double>(std::size_t{4} << machine.log2_n) / stream_bytes * clock)
+      packet(static_cast<double>(std::size_t{4} << machine.log2_n) / machine.stream_bytes *
+             machine.clock_hz)
 {
 }
 

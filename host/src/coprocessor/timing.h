@@ -13,7 +13,7 @@
 namespace ciphermote::coprocessor
 {
 
-// In cycles of a clock of 200 MHz; streams carry 4 GB/s in each direction.
+// In cycles of the machine's clock.
 struct Timing {
     double rows;        // of a polynomial: cycles of a term
     double instruction; // the vector unit's pipeline, which empties between instructions
@@ -22,7 +22,6 @@ struct Timing {
 
     explicit Timing(const Machine &machine);
 
-    static constexpr double clock = 200e6;
     double sum(std::size_t terms) const
     {
         return rows * static_cast<double>(terms) + instruction;
