@@ -23,11 +23,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ciphermote.parameters.sets import by_name
 from hardware import ROOT, BenchError
 from rich.console import Console
 
 from bench.rows import Row, compiler_version, timed, write_results
-from ciphermote.parameters.sets import by_name
 
 BUILD = ROOT / "build/bench-break-even"
 SETS = ("n1024_q26", "n2048_q26_p27", "n4096_q26x3_p27", "n8192_q24x5_23x2_p24x2")
