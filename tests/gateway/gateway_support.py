@@ -103,7 +103,7 @@ class FullDevice:
         assert self._key.key_id is not None
         self.key_id = self._key.key_id
         self.tag_keys = TagKeys.derive(self.secret, self.key_id, number, epoch)
-        self._log2_scale, self._plain_modulus = log2_scale or LOG2_SCALE, plain_modulus
+        self.log2_scale, self.plain_modulus = log2_scale or LOG2_SCALE, plain_modulus
         self.last_random = b""
         self._public = public
         self.boot(0)
@@ -126,12 +126,12 @@ class FullDevice:
 
     def _encrypt(self, values: Any) -> bytes:
         params, keys = core_params(self.keys.parameters), self.keys
-        if self._plain_modulus:
+        if self.plain_modulus:
             integers = np.asarray(values, dtype=np.uint32)
-            options = (3, integers, self._plain_modulus, 1, 32, True, "frames", int(self._largest))
+            options = (3, integers, self.plain_modulus, 1, 32, True, "frames", int(self._largest))
             return self._device.encrypt_bfv_symmetric(params, self._key.packed, self.key_id, *options)
         numbers = np.asarray(values, dtype=np.float32)
-        real = (numbers, self._log2_scale, 31, False, 0, "frames", self._largest)
+        real = (numbers, self.log2_scale, 31, False, 0, "frames", self._largest)
         if self._public:
             residues = keys.public_key.residues.reshape(-1)
             return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,8 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
     table = run("decrypt", keys, tmp_path / "results", "--count", 2)
     assert "variance" in table and "6 windows of 3 devices" in table
     part = min((tmp_path / "results").glob("*.part0.ct"), key=lambda path: path.stat().st_mtime)
-    assert abs(Owner.load(keys).decrypt(part.read_bytes())[0] - 72) < 0.1
+    groups = part.parent.glob(part.name.replace("part0", "part*"))
+    assert abs(sum(Owner.load(keys).decrypt(group.read_bytes())[0] for group in groups) - 72) < 0.1
     part.write_bytes(part.read_bytes()[:-1])
     assert "fetch the job again" in run("decrypt", keys, tmp_path / "results", code=1)
 
@@ -586,6 +588,43 @@ def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path:
     os.chmod(attachment.folder / "attachment.json", 0o644)
     with pytest.raises(KeyFileError, match="open to others"):
         Attachment.load(keys, "foreign")
+
+
+def test_what_a_hostile_device_sends_is_left_out_by_name(server: Server, tmp_path: Path, run: Run) -> None:
+    """It has its keys, and none of the library's bounds."""
+    keys, results = tmp_path / "fleet.key", tmp_path / "results"
+    CompactKeys.generate(B).save(keys)
+    run("attach", keys, *place(server), "--fleet", "poisoned", "--values", 1)
+    for number in range(1, 5):
+        blob = tmp_path / f"d{number}.blob"
+        run("enroll", keys, number, "-o", blob, "--largest-value", 10)
+        if number == 2:
+            own = CompactKeys.load(blob)
+            (enrolment,) = own.enrolments
+            blob.write_bytes(replace(own, enrolments=(replace(enrolment, largest_value=4000),)).to_bytes())
+        put(tmp_path, f"d{number}", [4000 if number == 2 else number])
+    run("compute", keys, "mean", "-o", results / "mean")
+    assert "3 windows of 3 devices" in run("decrypt", keys, results / "mean")
+    (row,) = json.loads(run("decrypt", keys, results / "mean", "--json"))
+    assert (row["left_out"], row["windows"], round(row["value"], 4)) == ("2", 3, 2.6667)
+    notes = run("decrypt", keys, results / "mean", notes=True)
+    assert "device 2 is left out, for what it sent is beyond what it is enrolled for." in notes
+    assert "can have moved the sum by at most its largest value." in notes
+
+    for _ in range(8):  # other groups each time: all alike once in 3^7
+        run("compute", keys, "sum", "--groups", 2, "-o", results / "sums")
+    found = json.loads(run("decrypt", keys, results / "sums", "--json"))
+    assert {row["left_out"] for row in found} <= {"1 2", "2 3", "2 4"} and {r["windows"] for r in found} == {
+        2
+    }
+    notes = run("decrypt", keys, results / "sums", notes=True)
+    assert "are left out, for their sum is beyond what they are enrolled for, or decrypts to noise." in notes
+    assert "left out of 8 results, which is all that leave any out: 2." in notes
+
+    run("compute", keys, "sum", "--groups", 0, "-o", results / "whole")
+    assert "all that its windows can come to" in run("decrypt", keys, results / "whole", code=1)
+    asked = ("compute", keys, "weighted-sum", "--weight", "1=2", "--groups", 2)
+    assert "Only sums and means are checked in groups" in run(*asked, code=1)
 
 
 @pytest.mark.parametrize("filled", [2048, 64])

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from ciphermote.base.errors import Error
+from ciphermote.rest.words import CheckedKind
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +19,6 @@ from rich.table import Table
 from bench.rows import Row, timed, write_results
 from demos.fleet.diary import Diary, Key
 
-Kind = Literal["sum", "mean"]
 MAX_ABS_ERROR = 5e-3
 """What no mean of real numbers may miss the plain one by; sums of integers are exact."""
 
@@ -30,7 +29,7 @@ class Result:
     replay: 0, or how often the interval was computed anew."""
 
     fleet: str
-    kind: Kind
+    kind: CheckedKind
     begins: float
     ends: float
     replay: int

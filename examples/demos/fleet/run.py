@@ -49,7 +49,7 @@ from demos.fleet import report, unos
 from demos.fleet.devices import Courier, LinuxDevice, Modem, Schedule, Trigger, meter
 from demos.fleet.diary import Diary
 from demos.fleet.links import connect
-from demos.fleet.report import Kind, Outcome, Result
+from demos.fleet.report import CheckedKind, Outcome, Result
 from demos.fleet.site import Site, is_alive, site, wait_until
 from demos.fleet.unos import ROOT
 from demos.run import Stage
@@ -118,7 +118,7 @@ class Fleet:
 
     attachment: Attachment
     keys: KeyStore | CompactKeys
-    kind: Kind
+    kind: CheckedKind
     columns: int
     tolerance: float
 

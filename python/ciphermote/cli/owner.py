@@ -27,7 +27,7 @@ from ciphermote.cli.console import add_row, note, plain, print_items, progress_b
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, JsonOption, SignedOption, numbers, places_of
 from ciphermote.parameters.schemes import scheme_of_modulus
-from ciphermote.rest.words import DeviceAction, JobAction, JobKind
+from ciphermote.rest.words import CHECKED_KINDS, DeviceAction, JobAction, JobKind
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
@@ -105,6 +105,14 @@ LeaveOutDamagedOption = Annotated[
     typer.Option(
         "--leave-out-damaged",
         help="Leave out windows that are damaged in the gateway's store; without it, the computation fails.",
+    ),
+]
+GroupsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Sums and means: check them in so many groups of devices (default: 32; compact fleets: every "
+        "device by itself; 0: one sum, unchecked).",
     ),
 ]
 PerDeviceOption = Annotated[
@@ -524,6 +532,7 @@ def compute(
     devices: DevicesOption = None,
     per_device: PerDeviceOption = 1,
     leave_out_damaged: LeaveOutDamagedOption = False,
+    groups: GroupsOption = None,
     weight: WeightOption = None,
     bound: BoundOption = None,
     model: ModelOption = None,
@@ -549,7 +558,9 @@ def compute(
     """
     attachment = _attachment(keys, fleet)
     asked = _computation(
-        attachment, kind, devices, per_device, weight, bound, model, leave_out_damaged=leave_out_damaged
+        *(attachment, kind, devices, per_device, weight, bound, model),
+        leave_out_damaged=leave_out_damaged,
+        groups=groups,
     )
     with attachment.client() as client:
         job = client.add_job(
@@ -662,6 +673,7 @@ def add(
     devices: DevicesOption = None,
     per_device: PerDeviceOption = 1,
     leave_out_damaged: LeaveOutDamagedOption = False,
+    groups: GroupsOption = None,
     weight: WeightOption = None,
     bound: BoundOption = None,
     model: ModelOption = None,
@@ -679,7 +691,9 @@ def add(
     """
     attachment = _attachment(keys, fleet)
     asked = _computation(
-        attachment, kind, devices, per_device, weight, bound, model, leave_out_damaged=leave_out_damaged
+        *(attachment, kind, devices, per_device, weight, bound, model),
+        leave_out_damaged=leave_out_damaged,
+        groups=groups,
     )
     with attachment.client() as client:
         client.add_stream(
@@ -929,6 +943,7 @@ def decrypt(
         typer.echo(json.dumps(rows))
     else:
         _print(readings)
+    _note_checks(readings)
     if to_csv is not None:
         content = io.StringIO()
         writer = csv.DictWriter(content, COLUMNS, lineterminator="\n")
@@ -970,6 +985,39 @@ def _print(readings: list[Reading]) -> None:
         console.print(table)
 
 
+def _note_checks(readings: list[Reading]) -> None:
+    """Say which devices were left out, which of them each time, and how far a device can have moved the
+    result."""
+    from ciphermote.compact.frames import spans
+
+    suspected: dict[str, list[set[int]]] = {}
+    for reading in readings:
+        job = reading.source.job.id
+        for each in reading.left_out:
+            listed = spans(each.devices)
+            whose = f"device {listed} is" if len(each.devices) == 1 else f"devices {listed} are"
+            note(f"job {job}: {whose} left out, for {each.why}.")
+        if reading.left_out:
+            devices = {device for each in reading.left_out for device in each.devices}
+            suspected.setdefault(reading.source.fleet, []).append(devices)
+        if reading.most_moved is not None and len(readings) == 1:
+            times = "" if reading.most_moved == 1 else f"{reading.most_moved:,} times "
+            note(
+                f"job {job}: a hostile device that is counted can have moved the sum by at most {times}its "
+                "largest value."
+            )
+        elif reading.kind in CHECKED_KINDS and reading.most_moved is None and len(readings) == 1:
+            note(
+                f"job {job}: the sum is not checked in groups (--groups 0), so a hostile device can have "
+                "moved it by as much as all devices can send."
+            )
+    for fleet, found in suspected.items():
+        always = sorted(set.intersection(*found))
+        if len(found) > 1 and always:
+            jobs = count_of(len(found), "result")
+            note(f"fleet {fleet}: left out of {jobs}, which is all that leave any out: {spans(always)}.")
+
+
 # --- parts --------------------------------------------------------------------------------------------------
 
 
@@ -1007,6 +1055,7 @@ def _computation(
     model: Path | None,
     *,
     leave_out_damaged: bool,
+    groups: int | None,
 ) -> Computation:
     from ciphermote.evaluate.linear_model import LinearModel
     from ciphermote.fleet import Computation
@@ -1024,6 +1073,7 @@ def _computation(
         bound=bound,
         model=None if loaded is None else json_text.parse_large(loaded.to_json()),
         leave_out_damaged=leave_out_damaged,
+        groups=groups,
     )
 
 

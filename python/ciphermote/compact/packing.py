@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,22 @@ RUN = struct.Struct("<HH")
 """The first position of a run, and their number."""
 _AT_ONCE = 1 << 16
 """Numbers that are packed at a time: whole bytes of any width."""
+_SENT_WINDOW = struct.Struct("<IHQQ8s")
+SENT_WINDOW_BYTES = _SENT_WINDOW.size
+
+
+class SentWindow(NamedTuple):
+    """A window: its number, and the counter and random bytes of the attempt that counts."""
+
+    device: int
+    epoch: int
+    window: int
+    counter: int
+    random: bytes
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return self.device, self.epoch, self.window
 
 
 class Reader:
@@ -63,6 +81,14 @@ class Reader:
             raise self.hostile()
         return np.concatenate(found)
 
+    def sent_windows(self, count: int) -> tuple[SentWindow, ...]:
+        """Return so many windows. Raises FrameError unless they ascend by device, epoch and number."""
+        entries = _SENT_WINDOW.iter_unpack(self.take(count * SENT_WINDOW_BYTES))
+        found = tuple(SentWindow(*values) for values in entries)
+        if any(a.place >= b.place for a, b in pairwise(found)):
+            raise self.hostile()
+        return found
+
 
 def digest(body: bytes) -> bytes:
     """Return the digest that ends a result."""
@@ -105,3 +131,8 @@ def runs(positions: NDArray[np.uint32]) -> list[tuple[int, int]]:
 def pack_runs(found: Iterable[Sequence[int]]) -> bytes:
     """Write runs as `Reader.positions` reads them."""
     return b"".join(RUN.pack(*run) for run in found)
+
+
+def pack_sent_windows(windows: Iterable[SentWindow]) -> bytes:
+    """Write windows as `Reader.sent_windows` reads them."""
+    return b"".join(_SENT_WINDOW.pack(*window) for window in windows)

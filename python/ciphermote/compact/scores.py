@@ -42,8 +42,6 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +54,7 @@ from ciphermote.base.words import count_of
 from ciphermote.compact import bounds, packing
 from ciphermote.compact.frames import Window, check_positions
 from ciphermote.compact.keys import CompactKeys, lane_key
+from ciphermote.compact.packing import SentWindow
 from ciphermote.compact.sets import CompactSet, compact_set_by_id
 from ciphermote.compact.sums import check_noise, composed, signed
 from ciphermote.evaluate.linear_model import LinearModel
@@ -71,7 +70,6 @@ MOST_DIGIT = (1 << 15) - 1
 _MAGIC = b"CMCS"
 _VERSION = 1
 _HEAD = struct.Struct("<4sHBBQQHHIHH")
-_WINDOW = struct.Struct("<IHQQ8s")
 _MOST_WINDOWS = 1 << 22
 
 
@@ -252,20 +250,6 @@ def _digits(weights: NDArray[np.int64], radix: int) -> tuple[NDArray[np.int64], 
 # --- without any key ----------------------------------------------------------------------------------------
 
 
-class Scored(NamedTuple):
-    """A window that was scored: its number, and the counter and random bytes of the attempt that counts."""
-
-    device: int
-    epoch: int
-    window: int
-    counter: int
-    random: bytes
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        return self.device, self.epoch, self.window
-
-
 class CompactScorer:
     """Scores windows by a plan, at the positions that every window has sent: feature i at position i of
     them, ascending. It holds no secret. key_id: that of all windows."""
@@ -280,7 +264,7 @@ class CompactScorer:
                 f"{count_of(len(self.positions), 'value')}: give a model of as many features, the first one "
                 "for the lowest position."
             )
-        self._scored: dict[tuple[int, int, int], tuple[Scored, NDArray[np.uint64]]] = {}
+        self._scored: dict[tuple[int, int, int], tuple[SentWindow, NDArray[np.uint64]]] = {}
 
     def add(self, window: Window) -> None:
         """Add a window. Raises MismatchError for a window of another set or key, at other positions, with
@@ -300,7 +284,7 @@ class CompactScorer:
                 f"{who}: its device is enrolled for values up to {window.largest_value}, and the scores are "
                 f"planned for {self.plan.largest_value}: plan them for the largest."
             )
-        found = Scored(window.device, window.epoch, window.number, window.counter, window.random)
+        found = SentWindow(window.device, window.epoch, window.number, window.counter, window.random)
         if found.place in self._scored:
             raise MismatchError(f"{who}: it is scored already, and a window counts once: add it once.")
         self._scored[found.place] = found, window.payload
@@ -308,7 +292,11 @@ class CompactScorer:
     def check_size(self, windows: int) -> None:
         """Raises ParameterError if the scores of so many windows exceed what a file of them may hold."""
         bits = len(self.plan.forms) * self.plan.set.modulus.bit_length()
-        size = windows * (_WINDOW.size + bits / 8) + _HEAD.size + packing.RUN.size * len(self.positions)
+        size = (
+            windows * (packing.SENT_WINDOW_BYTES + bits / 8)
+            + _HEAD.size
+            + packing.RUN.size * len(self.positions)
+        )
         if size > MOST_OBJECT_BYTES - packing.DIGEST_BYTES - 1:
             raise ParameterError(
                 f"The scores of {windows:,} windows take {size / 2**20:,.1f} MiB, and a result is at most "
@@ -352,7 +340,7 @@ class CompactScores:
     largest_value: int
     digit: int
     positions: NDArray[np.uint32]
-    windows: tuple[Scored, ...]
+    windows: tuple[SentWindow, ...]
     c0: NDArray[np.uint64] = field(repr=False)
 
     def to_bytes(self) -> bytes:
@@ -364,7 +352,7 @@ class CompactScores:
                     *(self.largest_value, self.digit, len(self.windows), self.c0.shape[1], len(runs)),
                 ),
                 packing.pack_runs(runs),
-                *(_WINDOW.pack(*window) for window in self.windows),
+                packing.pack_sent_windows(self.windows),
                 packing.packed(self.c0.reshape(-1), self.set.modulus.bit_length()),
             )
         )
@@ -403,9 +391,7 @@ class CompactScores:
         ):
             raise reader.hostile()
         positions = reader.positions(compact, runs)
-        windows = tuple(Scored(*values) for values in _WINDOW.iter_unpack(reader.take(count * _WINDOW.size)))
-        if any(a.place >= b.place for a, b in pairwise(windows)):
-            raise reader.hostile()
+        windows = reader.sent_windows(count)
         c0 = reader.numbers(count * forms, compact.modulus.bit_length(), compact.modulus - 1)
         if not reader.at_end:
             raise reader.hostile()
@@ -429,7 +415,7 @@ class ScoreDecryption:
     far each may be from the model's own score of the window's values; failure_log2: log2 of the chance that
     any of a window's scores is farther off."""
 
-    windows: tuple[Scored, ...]
+    windows: tuple[SentWindow, ...]
     scores: NDArray[np.float64]
     errors: NDArray[np.float64]
     failure_log2: float

@@ -305,14 +305,20 @@ def check_noise(
     and k values pass with a probability of (likely / allowed)^k."""
     step = compact.modulus / compact.plain_modulus
     largest = float(np.abs(noise).max()) * step
-    coherent = step / 2 - bounds.noise_room(compact, weights, dropped)
-    if largest > bounds.likely_noise(compact, weights) + coherent:
+    if largest > largest_noise(compact, weights, dropped):
         raise MismatchError(
             "The result decrypts to noise: a window in it is not of these keys, or was altered, or the list "
             "of windows is not the one that it was computed from; have it computed again from what the "
             "devices sent."
         )
     return math.log2(step / 2 / max(largest, 0.5))
+
+
+def largest_noise(compact: CompactSet, weights: bounds.Weights, dropped: int = 0) -> float:
+    """Return the magnitude, in units of a coefficient, that a sum's noise exceeds at most once in 2^40."""
+    step = compact.modulus / compact.plain_modulus
+    coherent = step / 2 - bounds.noise_room(compact, weights, dropped)
+    return bounds.likely_noise(compact, weights) + coherent
 
 
 def signed(

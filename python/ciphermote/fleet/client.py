@@ -8,6 +8,7 @@ with the gateway's sentence.
 from __future__ import annotations
 
 import re
+import secrets
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ from ciphermote.rest.answers import (
     WindowView,
 )
 from ciphermote.rest.http import checked_token, checked_url, refusal_of
-from ciphermote.rest.words import NAME, DeviceAction, JobAction, JobKind, KeyKind
+from ciphermote.rest.words import CHECKED_KINDS, NAME, DeviceAction, JobAction, JobKind, KeyKind
 
 _Answer = TypeVar("_Answer", bound=Answer)
 _OCTETS = {"Content-Type": "application/octet-stream"}
@@ -68,6 +69,11 @@ class Computation:
     window. devices: only these. per_device: the most windows that count of each device. bound: the largest
     |value| of a window, required for weights on full frames and for models. leave_out_damaged: leave out
     windows that are damaged in the gateway's store; otherwise the job fails, and names them.
+
+    groups: in how many groups of devices a sum or mean is computed, each of which is checked when it is
+    decrypted, so that a hostile device cannot move the result by more than its group could have: None for 32,
+    or in a compact fleet for each device by itself; 0 for one sum that is not checked. seed: 32 hexadecimal
+    digits that decide who is in which group; the devices must not know them.
     """
 
     kind: JobKind = "sum"
@@ -77,9 +83,12 @@ class Computation:
     bound: float | None = None
     model: Mapping[str, Any] | None = field(default=None, repr=False)
     leave_out_damaged: bool = False
+    groups: int | None = None
+    seed: str = field(default_factory=lambda: secrets.token_hex(16), repr=False, compare=False)
 
     def fields(self) -> dict[str, Any]:
-        """Return the computation as the API's fields."""
+        """Return the computation as the API's fields. Raises ParameterError for groups that its kind has
+        not."""
         found = {
             "kind": self.kind,
             "per_device": self.per_device,
@@ -88,8 +97,19 @@ class Computation:
             "bound": self.bound,
             "model": None if self.model is None else dict(self.model),
             "leave_out_damaged": self.leave_out_damaged or None,
+            "groups": self._groups(),
         }
         return {name: value for name, value in found.items() if value is not None}
+
+    def _groups(self) -> dict[str, Any] | None:
+        if self.groups and self.kind not in CHECKED_KINDS:
+            raise ParameterError(
+                f"Only sums and means are checked in groups, and a {self.kind} is asked for: leave groups "
+                "(--groups) out."
+            )
+        if self.kind not in CHECKED_KINDS or self.groups == 0:
+            return None
+        return {"count": self.groups, "seed": self.seed}
 
 
 class GatewayClient:

@@ -25,6 +25,7 @@ from ciphermote.compact.scores import CompactScores, decrypt_scores
 from ciphermote.compact.sums import CompactResult, Contributor, decrypt_sum
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.fleet.attachments import Attachment, Keys
+from ciphermote.fleet.checking import CheckedSum, Suspects, check_compact, check_full
 from ciphermote.fleet.results import Fetched
 from ciphermote.owner.decryption import Decrypted, decrypt_with_errors, variance_with_errors
 from ciphermote.owner.key_store import KeyStore
@@ -38,7 +39,9 @@ class Reading:
     """A decrypted result. columns: names of slots, positions or classes. rows: one, named "", or for a model
     one per window. values: float64 [rows, columns]; errors: how far each may be off (Decrypted), 0 for exact
     values, NaN for unknown errors, which why_unknown explains. assumes: as Decrypted.assumes. windows,
-    devices: numbers of contributors."""
+    devices: numbers of contributors. left_out: devices of a checked sum or mean whose windows it does not
+    count, for they cannot be right. most_moved: how many times its largest value a hostile device can have
+    moved the sum, in one window of each device; None if the result is not checked."""
 
     source: Fetched = field(repr=False)
     kind: str
@@ -50,6 +53,8 @@ class Reading:
     devices: int
     why_unknown: str = ""
     assumes: str = ""
+    left_out: tuple[Suspects, ...] = ()
+    most_moved: int | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -157,6 +162,10 @@ def decrypt(
 
 
 def _compact(fetched: Fetched, keys: CompactKeys) -> Reading:
+    if fetched.job.spec.groups is not None:
+        checked = check_compact(fetched, keys)
+        assert checked.positions is not None
+        return _checked_reading(fetched, [f"position {p}" for p in checked.positions.tolist()], checked)
     (data,) = fetched.parts()
     weights = fetched.job.spec.weights
     contributors = []
@@ -213,7 +222,33 @@ class _Plain:
         return "coefficient" if self.scheme.is_bfv and self.places != "slots" else "slot"
 
 
+def _checked_slots(fetched: Fetched, plain: _Plain) -> Reading:
+    given = (plain.open(data) if data else None for data in fetched.parts())
+    checked = check_full(fetched, plain.secret, given, plain.places, signed=plain.signed)
+    total, most = checked.total, plain.count or None
+    errors = None if total.errors is None else total.errors[:most]
+    checked = replace(checked, total=replace(total, values=total.values[:most], errors=errors))
+    columns = [f"{plain.name} {i}" for i in range(len(checked.total.values))]
+    return _checked_reading(fetched, columns, checked)
+
+
+def _checked_reading(fetched: Fetched, columns: Sequence[str], checked: CheckedSum) -> Reading:
+    total, windows = checked.total, len(checked.counted)
+    if fetched.job.kind == "mean":
+        errors = None if total.errors is None else total.errors / windows
+        total = replace(total, values=total.values / windows, errors=errors)
+    return replace(
+        _reading(fetched, columns, [total]),
+        windows=windows,
+        devices=len({entry[0] for entry in checked.counted}),
+        left_out=checked.left_out,
+        most_moved=checked.most_moved,
+    )
+
+
 def _slots(fetched: Fetched, plain: _Plain) -> Reading:
+    if fetched.job.spec.groups is not None:
+        return _checked_slots(fetched, plain)
     parts = list(fetched.parts())
     windows = len(fetched.contributors)
     if len(parts) != (2 if fetched.job.kind == "variance" else 1) or not windows:
@@ -291,7 +326,7 @@ def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
 
 COLUMNS = (
     *("fleet", "job", "stream", "kind", "begins", "ends"),
-    *("windows", "devices", "row", "column", "value", "error", "assumes"),
+    *("windows", "devices", "row", "column", "value", "error", "assumes", "left_out"),
 )
 
 
@@ -308,6 +343,7 @@ def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
                     *(reading.windows, reading.devices, row, column),
                     *(_number(float(each[i, j])) for each in (reading.values, reading.errors)),
                     reading.assumes,
+                    " ".join(str(device) for each in reading.left_out for device in each.devices),
                 )
                 found.append(dict(zip(COLUMNS, cells, strict=True)))
     return found

@@ -2,7 +2,8 @@
 """Fetched results on the owner's disk: encrypted, with the description of their job.
 
     FLEET-job12.json            the job, the fleet's definition, who is in the result, digests of the parts
-    FLEET-job12.part0.ct        a ciphertext; `ciphermote decrypt` takes those of full fleets as well
+    FLEET-job12.part0.ct        a ciphertext; `ciphermote decrypt` takes those of full fleets as well. Of a
+                                sum or mean that is checked, one for each group
 
 The description is written last, so a result that has one is complete.
 """

@@ -23,6 +23,7 @@ from ciphermote.compact import bounds as compact_bounds
 from ciphermote.compact.frames import Window
 from ciphermote.compact.scores import CompactScorer, ScorePlan
 from ciphermote.compact.sums import CompactSum
+from ciphermote.compact.windows import CompactWindows, most_windows
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
@@ -40,6 +41,7 @@ from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
 from ciphermote.parameters.native import context_of
 from ciphermote.parameters.noise import Key
+from ciphermote.rest.grouping import groups_of
 from ciphermote.rest.requests import AnswerForm, FullFleet
 
 Progress = Callable[[int, int], None]
@@ -163,8 +165,7 @@ def compute(
         if not inputs:
             return [], 0
         if job.fleet.is_compact:
-            compute_compact = _compact_scores if job.spec.kind == "linear" else _compact_sum
-            return [output.put(compute_compact(job, inputs, reader, progress))], 0
+            return [output.put(part) for part in _compact_parts(job, inputs, reader, progress)], 0
         computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
         return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
 
@@ -214,6 +215,47 @@ def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: 
     if damaged:
         log.warning("damaged windows left out", job=job.id, windows=len(damaged))
     return sound
+
+
+def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
+    """Return the windows of each group of devices (rest/grouping.py); one group if the job names none."""
+    if job.spec.groups is None:
+        return [inputs]
+    of_devices: dict[int, list[Input]] = {}
+    for found in inputs:
+        of_devices.setdefault(found.device, []).append(found)
+    groups = groups_of(of_devices, job.spec.groups, job.id, is_compact=job.fleet.is_compact)
+    return [[found for device in group for found in of_devices[device]] for group in groups]
+
+
+def _compact_parts(
+    job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress
+) -> Iterator[bytes]:
+    """Yield the files of a compact fleet's result."""
+    groups = _in_groups(job, inputs)
+    if job.spec.kind == "linear":
+        yield _compact_scores(job, inputs, reader, progress)
+    elif job.spec.groups is not None and len(groups) == len({found.device for found in inputs}):
+        yield from _compact_windows(job, inputs, reader, progress)
+    else:
+        done = 0
+        for group in groups:
+            yield _compact_sum(job, group, reader, lambda n, _, done=done: progress(done + n, len(inputs)))
+            done += len(group)
+
+
+def _compact_windows(
+    job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress
+) -> Iterator[bytes]:
+    """Yield files of the windows themselves, for groups of one device."""
+    fleet, positions = job.fleet, sorted(job.fleet.positions)
+    given = iter(enumerate(inputs, 1))
+    while batch := list(islice(given, most_windows(fleet.compact_set, len(positions)))):
+        windows = []
+        for done, found in batch:
+            windows.append(_compact_window(fleet, found, reader.read(parse_extents(found.extents))))
+            progress(done, len(inputs))
+        yield CompactWindows.of(fleet.compact_set, fleet.key_id, positions, windows).to_bytes()
 
 
 def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
@@ -282,6 +324,7 @@ class _FullComputation:
     ) -> None:
         definition = job.fleet.definition
         assert isinstance(definition, FullFleet)
+        self._job = job
         self._spec = job.spec
         self._mailbox = mailbox
         self.unanswered = 0
@@ -304,8 +347,13 @@ class _FullComputation:
         windows = count_of(len(inputs), "window")
         match self._spec.kind:
             case "sum" | "mean":
-                self._check_room(f"The {self._spec.kind} of {windows}", inputs)
-                yield self._sum(self._counted(inputs)).to_seal()
+                groups = _in_groups(self._job, inputs)
+                for group in groups:
+                    windows = count_of(len(group), "window")
+                    self._check_room(f"The {self._spec.kind} of {windows}", group)
+                counted = self._counted([found for group in groups for found in group])
+                for group in groups:
+                    yield self._group_part(self._sum(islice(counted, len(group))))
             case "weighted-sum":
                 yield self._weighted_sum(inputs)
             case "variance":
@@ -314,6 +362,16 @@ class _FullComputation:
                 yield from self._sum_and_squares(inputs)
             case "linear":
                 yield from self._scores(inputs)
+
+    def _group_part(self, total: Ciphertext) -> bytes:
+        """Return a sum as bytes; none, which the owner takes for a bad group's, if a device has made it one
+        that is in the clear and has no bytes. A whole sum's failure is the job's."""
+        try:
+            return total.to_seal()
+        except EngineError:
+            if self._spec.groups is None:
+                raise
+            return b""
 
     def _counted(self, inputs: list[Input]) -> Iterator[Input]:
         for done, found in enumerate(inputs, 1):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,9 +18,9 @@ from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats.labels import check_key
 from ciphermote.owner.keys import SecretKey
 from ciphermote.owner.places import Places, integers_at
-from ciphermote.parameters.bounds import UNKNOWN, Known, check_digits
+from ciphermote.parameters.bounds import UNKNOWN, Known, KnownSum, check_digits
 from ciphermote.parameters.native import context_of
-from ciphermote.parameters.uncertainty import FLOAT_ROUNDING
+from ciphermote.parameters.uncertainty import FLOAT_ROUNDING, Uncertainty
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128] | NDArray[np.int64]
 
@@ -129,6 +130,43 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
         errors = errors + FLOAT_ROUNDING * (np.abs(squares.values) / count + np.abs(mean) ** 2)
     known = squares.known if errors is None else total.known
     return Decrypted(found, errors, known, total.assumes or squares.assumes)
+
+
+def is_within_bound(found: Decrypted, *, signed: bool = True) -> bool:
+    """Whether all values are within the ciphertext's declared bound, with room for twice their error, and for
+    none below 0 unless signed. CKKS: both parts of complex slots, as what a sender hides in the imaginary
+    ones widens the errors of the real ones. Raises ParameterError if no bound, or no error, is declared."""
+    known = found.known
+    is_exact = found.values.dtype == np.int64
+    if known.largest is None or (known.error is None and not is_exact):
+        raise ParameterError(
+            "What the senders are bound by is not declared, so nothing tells whether their values are within "
+            "it: enroll those of older versions anew, or have one sum computed, unchecked (--groups 0)."
+        )
+    if is_exact:
+        lowest = -known.largest if signed else 0
+        return bool((found.values <= known.largest).all() and (found.values >= lowest).all())
+    assert known.error is not None
+    most = known.largest + 2 * (known.error.stated + FLOAT_ROUNDING * known.largest)
+    slots = np.asarray(found.values, dtype=np.complex128)
+    return bool((np.abs(slots.real) <= most).all() and (np.abs(slots.imag) <= most).all())
+
+
+def sum_with_errors(terms: Sequence[Decrypted]) -> Decrypted:
+    """Add up decrypted sums that have no encryption in common: integers, or the real parts of complex
+    slots."""
+    known = KnownSum(distinct=True)
+    for term in terms:
+        known.add(term.known)
+    assumes = next((term.assumes for term in terms if term.assumes), "")
+    total = np.sum([term.values for term in terms], axis=0)
+    if total.dtype == np.int64:
+        return Decrypted(total, np.zeros(total.shape), known.known, assumes)
+    errors, error = None, known.known.error
+    if error is not None:
+        rounding = FLOAT_ROUNDING * sum(float(np.abs(term.values).max()) for term in terms)
+        errors = _errors_of_slots(total, error) + rounding
+    return Decrypted(total.real.copy(), errors, known.known, assumes)
 
 
 @dataclass
@@ -303,7 +341,12 @@ def _errors(
     if model is not None:
         of_classes = known.of_classes(model.weights)
         return None if of_classes is None else of_classes + rounding
-    imaginary = np.abs(options.slots.imag)
-    if options.complex_slots or (imaginary > 2 * known.error.stated).any():  # a curve is of real values
+    if options.complex_slots:
         return np.full(values.shape, known.error.stated + rounding)
-    return known.error.stated_at(values.astype(np.float64)) + rounding
+    return _errors_of_slots(options.slots, known.error) + rounding
+
+
+def _errors_of_slots(slots: NDArray[np.complex128], error: Uncertainty) -> NDArray[np.float64]:
+    if (np.abs(slots.imag) > 2 * error.stated).any():  # a curve is of real values
+        return np.full(slots.shape, error.stated)
+    return error.stated_at(slots.real)

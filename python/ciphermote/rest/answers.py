@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ciphermote.rest.requests import AnswerForm, Definition, KeyId
+from ciphermote.rest.requests import AnswerForm, Definition, Groups, KeyId
 from ciphermote.rest.words import JobKind
 
 Item = TypeVar("Item")
@@ -169,6 +169,7 @@ class SpecView(Answer):
     bound: float | None = None
     answer: AnswerForm | None = None
     leave_out_damaged: bool = False
+    groups: Groups | None = None
 
 
 class ResultView(Answer):

@@ -26,7 +26,7 @@ from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet, Scheme
 from ciphermote.parameters.files import parameters_from_dict
-from ciphermote.rest.words import ID, NAME, JobKind
+from ciphermote.rest.words import CHECKED_KINDS, ID, NAME, JobKind
 
 NAME_PATTERN = f"^{NAME}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
@@ -66,6 +66,7 @@ Device = Annotated[int, Digits, Field(ge=0, le=2**32 - 1)]
 Seconds = Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
 Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 _TAG_KEY = r"^[0-9a-f]{96}$"
+_SEED = r"^[0-9a-f]{32}$"
 
 
 Run = Annotated[list[StrictInt], Field(min_length=2, max_length=2)]
@@ -168,6 +169,18 @@ class AnswerForm(Model):
     log2_tiles: Annotated[int, Field(ge=0, le=4)] = 0
 
 
+class Groups(Model):
+    """The groups of devices whose sums a checked sum's result holds (rest/grouping.py).
+
+    count: how many, at least one device in each; null for 32 in fleets of full frames, and for every device
+    by itself in compact fleets. seed: 32 random hexadecimal digits, unknown to the devices, which with the
+    job's number decide who is in which group.
+    """
+
+    count: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    seed: Annotated[str, StringConstraints(pattern=_SEED)]
+
+
 class JobSpec(Model):
     """A computation.
 
@@ -179,7 +192,8 @@ class JobSpec(Model):
     (LinearModel.to_json). answer: also return each score of full frames to the window's device, in this form.
     per_device: the most windows of each device that count, lowest numbers first, which limits the weight of
     one device. leave_out_damaged: leave out windows that are damaged in the gateway's store; otherwise the
-    job fails, and names them.
+    job fails, and names them. groups: of a sum or mean, return the sums of these groups of devices, not the
+    whole one, for the owner to check and add up.
     """
 
     kind: JobKind = "sum"
@@ -190,6 +204,7 @@ class JobSpec(Model):
     model: dict[str, Any] | None = None
     answer: AnswerForm | None = None
     leave_out_damaged: bool = False
+    groups: Groups | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> JobSpec:
@@ -205,6 +220,8 @@ class JobSpec(Model):
                 raise ValueError(str(error)) from None
         if self.answer is not None and not linear:
             raise ValueError("only scores (kind linear) answer devices: leave answer out")
+        if self.groups is not None and self.kind not in CHECKED_KINDS:
+            raise ValueError("groups belong to a sum or a mean")
         if self.weights and not all(math.isfinite(w) for w in self.weights.values()):
             raise ValueError("weights are finite numbers")
         return self

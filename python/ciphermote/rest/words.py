@@ -12,6 +12,9 @@ ID = r"[0-9a-f]{16}"
 
 JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
 JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
+CheckedKind = Literal["sum", "mean"]
+CHECKED_KINDS: tuple[CheckedKind, ...] = get_args(CheckedKind)
+"""The kinds that can be computed in groups, whose sums the owner checks."""
 JobAction = Literal["cancel", "retry", "replay"]
 JOB_ACTIONS: tuple[JobAction, ...] = get_args(JobAction)
 DeviceAction = Literal["revoke", "quarantine", "activate"]

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device that is enrolled and hostile encrypts what it likes: what it moves a checked sum by, and what the
+owner is told about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import MismatchError, Owner, ValueRangeError
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import A16, C, CompactSet
+from ciphermote.fleet import Attachment, Computation, Fetched, Reading, decrypt, fetch
+from ciphermote.rest.grouping import groups_of
+from ciphermote.rest.requests import Groups
+from gateway_support import (
+    LARGEST,
+    FullDevice,
+    PacketDevice,
+    Server,
+    accepted,
+    define_compact,
+    define_full,
+    device_token,
+)
+from hostile_support import constant_for, in_the_clear, packet_of, shift_frames, shift_packet
+
+DEEP = "n4096_q26x3_p27"
+T = 65537
+HOSTILE = 3
+
+
+def owner_of(server: Server, fleet: str, definition: dict[str, Any]) -> Attachment:
+    url, token = f"https://localhost:{server.port}", (server.data / "owner.token").read_text().strip()
+    return Attachment(Path("keys"), fleet, url, token, (server.data / "tls/ca.pem").read_text(), definition)
+
+
+class Fleet:
+    """Devices of a fleet, and its owner. modulus: t, or for CKKS how far apart values are that wrap into each
+    other; modulus_of_ciphertexts: Q."""
+
+    def __init__(self, server: Server, fleet: str, folder: Path) -> None:
+        self.server, self.fleet, self.folder = server, fleet, folder
+        self.uplink = server.client(device_token(server.owner(), fleet))
+        definition = next(
+            found["definition"]
+            for found in accepted(server.owner().get("/v1/fleets")).json()["items"]
+            if found["name"] == fleet
+        )
+        self.attachment = owner_of(server, fleet, definition)
+        self.seed = "0123456789abcdef" * 2
+        self.round = 1000
+
+    def send(self, number: int, value: float, cheat: float = 0) -> None:
+        raise NotImplementedError
+
+    def deliver(self, data: bytes) -> None:
+        path, when = f"/v1/fleets/{self.fleet}/deliveries", {"measured": self.round}
+        assert accepted(self.uplink.post(path, content=data, params=when)).status_code == 200
+
+    def compute(self, groups: int | None, kind: Any = "sum", **more: Any) -> Fetched:
+        """The result of this round's windows."""
+        asked = Computation(kind, groups=groups, seed=self.seed, **more)
+        with self.attachment.client() as client:
+            job = client.add_job(self.fleet, asked, begins=self.round, ends=self.round + 1)
+            return fetch(self.attachment, client, job, self.folder, seconds=60)
+
+    def send_all(self, honest: dict[int, float], cheat: float) -> None:
+        """A new round, in which device 3 sends what it likes."""
+        self.round += 1
+        for number, value in honest.items():
+            self.send(number, 0 if number == HOSTILE else value, cheat if number == HOSTILE else 0)
+
+
+class CompactFleet(Fleet):
+    """Devices 1 .. count, which send values up to `largest`; device 3 is hostile."""
+
+    def __init__(
+        self, server: Server, fleet: str, folder: Path, compact: CompactSet, count: int, values: int = 2
+    ) -> None:
+        keys = CompactKeys.generate(compact)
+        define_compact(server.owner(), fleet, keys, values)
+        self.values = values
+        self.largest, self.modulus = compact.usual_value, compact.plain_modulus
+        self.modulus_of_ciphertexts = compact.modulus
+        self.devices = {}
+        for number in range(1, count + 1):
+            device = PacketDevice(keys, number).enroll(server.owner(), fleet)
+            self.devices[number], keys = device, device.keys
+        self.keys = keys
+        super().__init__(server, fleet, folder)
+
+    def send(self, number: int, value: float, cheat: float = 0) -> None:
+        """The value at every position; cheat: what a hostile device adds."""
+        device = self.devices[number]
+        if cheat:
+            self.deliver(packet_of(device, [round(cheat)] * self.values))
+        else:
+            self.deliver(device.encrypt([int(value)] * self.values)[0])
+
+    def read(self, found: Fetched) -> Reading:
+        reading = decrypt(found, self.keys)
+        assert reading is not None
+        return reading
+
+
+class FullFleet(Fleet):
+    """The same of full frames, in CKKS or BFV."""
+
+    def __init__(self, server: Server, fleet: str, folder: Path, count: int, plain_modulus: int = 0) -> None:
+        self.keys = Owner.generate(DEEP, relin=False)
+        more: dict[str, Any] = {"plain_modulus": plain_modulus} if plain_modulus else {"log2_scale": 25}
+        define_full(server.owner(), fleet, self.keys, **more)
+        self.devices = {
+            number: FullDevice(self.keys, number, log2_scale=25, plain_modulus=plain_modulus).enroll(
+                server.owner(), fleet
+            )
+            for number in range(1, count + 1)
+        }
+        parameters = self.keys.parameters
+        q = parameters.moduli[len(parameters.data_primes)]
+        self.largest, self.modulus = LARGEST, plain_modulus or q / 2.0**25
+        self.modulus_of_ciphertexts = q
+        super().__init__(server, fleet, folder)
+
+    def send(self, number: int, value: float, cheat: float = 0) -> None:
+        device = self.devices[number]
+        frames = device.encrypt([value] * 8)
+        if cheat:
+            frames = shift_frames(device, frames, constant_for(device, cheat))
+        self.deliver(frames)
+
+    def read(self, found: Fetched, **more: Any) -> Reading:
+        if self.devices[1].plain_modulus:
+            more = {"places": "slots", **more}
+        reading = decrypt(found, self.keys.secret_key, **more)
+        assert reading is not None
+        return reading
+
+
+MADE: dict[str, Callable[[Server, str, Path], Any]] = {
+    "compact": lambda *place: CompactFleet(*place, C, 12),
+    "ckks": lambda *place: FullFleet(*place, 12),
+    "bfv": lambda *place: FullFleet(*place, 12, T),
+}
+
+
+def left_out(reading: Reading) -> set[int]:
+    return {device for each in reading.left_out for device in each.devices}
+
+
+def moved(reading: Reading, honest: dict[int, float], largest: float) -> float:
+    """By how many times its bound the hostile device has moved the sum without the devices that are left
+    out."""
+    expected = sum(value for number, value in honest.items() if number not in left_out(reading) | {HOSTILE})
+    return float(np.abs(reading.values[0, :2] - expected).max()) / largest
+
+
+@pytest.mark.parametrize("lane", MADE)
+@pytest.mark.parametrize("groups", [None, 4])
+def test_a_hostile_device_moves_a_sum_by_no_more_than_is_said(
+    server: Server, tmp_path: Path, lane: str, groups: int | None
+) -> None:
+    """Whatever it sends: a little more than its largest, much more, below zero, and what wraps around."""
+    fleet = MADE[lane](server, f"hostile-{lane}-{groups or 'each'}", tmp_path)
+    honest = {number: float(number % 3) for number in fleet.devices}
+    largest, modulus = fleet.largest, fleet.modulus
+    factors = (0.5, 1, 1.5, 2, 3, 5, 20, 900, -0.5, -1, -1.5, -3, -900)
+    wrapped = (modulus / 2, modulus / 4, modulus - 3 * largest, modulus - 900 * largest)
+    most = 1 if groups is None else 3 if lane == "compact" else 5
+    caught = []
+    for cheat in (*(factor * largest for factor in factors), *wrapped):
+        fleet.send_all(honest, cheat)
+        reading = fleet.read(fleet.compute(groups))
+        out = left_out(reading)
+        assert reading.most_moved == most and moved(reading, honest, largest) <= most + 1e-4, cheat
+        assert len(out) in (0, 1 if groups is None else 3) and out <= set(honest)
+        assert not out or HOSTILE in out, "groups of honest devices count"
+        assert reading.windows == reading.devices == len(honest) - len(out)
+        caught.append(HOSTILE in out)
+        if abs(cheat) > 2 * most * largest and abs(cheat) < modulus - 2 * most * largest:
+            assert caught[-1], cheat
+    if groups is None:
+        allowed = 2 if lane == "compact" else 4
+        assert caught.count(False) == allowed
+
+
+def test_what_hides_in_imaginary_parts_is_found(server: Server, tmp_path: Path) -> None:
+    """They would widen the errors that real parts have room for."""
+    fleet = FullFleet(server, "imaginary", tmp_path, 4)
+    n = fleet.keys.parameters.n
+    honest = dict.fromkeys(fleet.devices, 1.0)
+    for imaginary in (fleet.modulus / 3, 2.0 * LARGEST):
+        fleet.round += 1
+        for number in honest:
+            device = fleet.devices[number]
+            frames = device.encrypt([1.0])
+            if number == HOSTILE:
+                frames = shift_frames(device, frames, constant_for(device, imaginary), n // 2)
+                frames = shift_frames(device, frames, constant_for(device, 1.5 * LARGEST))
+            fleet.deliver(frames)
+        reading = fleet.read(fleet.compute(None))
+        assert left_out(reading) == {HOSTILE}
+        assert reading.errors.max() < 0.01 and abs(reading.values[0, 0] - 3) < 0.01
+
+
+@pytest.mark.parametrize("lane", MADE)
+def test_noise_is_found_or_moves_little(server: Server, tmp_path: Path, lane: str) -> None:
+    """At the edge of what decrypts, where sums of different groups round to different values."""
+    fleet = MADE[lane](server, f"noisy-{lane}", tmp_path)
+    honest = {number: float(number % 2) for number in fleet.devices}
+    step = fleet.modulus_of_ciphertexts / fleet.modulus if lane != "ckks" else 2.0**25 * LARGEST
+    for share in (0.5, 0.499, 0.25):
+        fleet.round += 1
+        for number, value in honest.items():
+            device = fleet.devices[number]
+            if lane == "compact":
+                (data,) = device.encrypt([int(value)] * fleet.values)
+                if number == HOSTILE:
+                    data = shift_packet(device, data, [round(share * step)] * fleet.values)
+            else:
+                data = device.encrypt([value] * 8)
+                if number == HOSTILE:
+                    data = shift_frames(device, data, round(share * step), 1)
+            fleet.deliver(data)
+        for groups in (None, 4):
+            reading = fleet.read(fleet.compute(groups))
+            assert reading.most_moved is not None
+            assert moved(reading, honest, fleet.largest) <= reading.most_moved + 1e-4
+            assert not left_out(reading) or HOSTILE in left_out(reading)
+
+
+def test_a_ciphertext_in_the_clear_ends_no_job(server: Server, tmp_path: Path) -> None:
+    """SEAL's bytes have none, so its group has no sum; the others' count."""
+    fleet = FullFleet(server, "in-the-clear", tmp_path, 4)
+    device = FullDevice(fleet.keys, 9, log2_scale=25, public=True).enroll(server.owner(), "in-the-clear")
+    fleet.send_all({1: 1.0, 2: 2.0, HOSTILE: 0, 4: 4.0}, 0)
+    fleet.deliver(in_the_clear(device, device.encrypt([3.0])))
+    reading = fleet.read(fleet.compute(None))
+    assert left_out(reading) == {9} and "noise" in reading.left_out[0].why
+    assert abs(reading.values[0, 0] - 7) < 0.01
+
+
+def test_a_hostile_device_is_left_out_with_all_its_windows(server: Server, tmp_path: Path) -> None:
+    fleet = CompactFleet(server, "several", tmp_path, C, 4)
+    honest = {1: 1.0, 2: 2.0, HOSTILE: 0.0, 4: 4.0}
+    fleet.send_all(honest, 0)
+    fleet.round -= 1
+    fleet.send_all(honest, 5000)
+    reading = fleet.read(fleet.compute(None, per_device=2))
+    assert left_out(reading) == {HOSTILE} and (reading.windows, reading.devices) == (6, 3)
+    assert reading.values.tolist() == [[14, 14]]
+    mean = fleet.read(fleet.compute(None, "mean", per_device=2))
+    np.testing.assert_allclose(mean.values, [[14 / 6, 14 / 6]])
+
+
+def test_two_jobs_have_different_groups_and_name_the_device(server: Server, tmp_path: Path) -> None:
+    fleet = CompactFleet(server, "groups", tmp_path, A16, 16, 1)
+    honest = dict.fromkeys(fleet.devices, 1.0)
+    fleet.send_all(honest, 300 + fleet.largest * 4)
+    found = [left_out(fleet.read(fleet.compute(4))) for _ in range(4)]
+    assert all(len(each) == 4 for each in found)
+    assert set.intersection(*found) == {HOSTILE}
+
+
+def test_a_sum_in_which_nothing_can_be_right_is_refused(server: Server, tmp_path: Path) -> None:
+    fleet = FullFleet(server, "nothing", tmp_path, 2, T)
+    fleet.round += 1
+    for number in fleet.devices:
+        fleet.send(number, 0, 1000)
+    found = fleet.compute(None)
+    with pytest.raises(MismatchError, match="No sum of the result can be right, of 2 devices"):
+        fleet.read(found)
+    with pytest.raises(ValueRangeError, match="no integer is beyond 20"):
+        fleet.read(fleet.compute(0))
+
+
+def test_unsigned_integers_are_not_below_zero(server: Server, tmp_path: Path) -> None:
+    fleet = FullFleet(server, "unsigned", tmp_path, 4, T)
+    fleet.send_all(dict.fromkeys(fleet.devices, 2.0), -2)
+    found = fleet.compute(None)
+    assert left_out(fleet.read(found)) == set()
+    reading = fleet.read(found, signed=False)
+    assert left_out(reading) == {HOSTILE} and reading.values[0, 0] == 6 and reading.most_moved == 1
+
+
+def test_groups_are_even_and_depend_on_seed_and_job() -> None:
+    seed = Groups(count=32, seed="00" * 16)
+    groups = groups_of(range(1000), seed, 1, is_compact=False)
+    assert sorted(device for group in groups for device in group) == list(range(1000))
+    assert {len(group) for group in groups} == {31, 32} and len(groups) == 32
+    assert groups == groups_of(reversed(range(1000)), seed, 1, is_compact=True)
+    assert groups != groups_of(range(1000), seed, 2, is_compact=False)
+    assert groups != groups_of(range(1000), Groups(count=32, seed="01" * 16), 1, is_compact=False)
+    either = Groups(seed="00" * 16)
+    assert len(groups_of(range(1000), either, 1, is_compact=False)) == 32
+    assert len(groups_of(range(1000), either, 1, is_compact=True)) == 1000
+    assert groups_of([5, 5, 7], seed, 1, is_compact=False) == [[5], [7]]
