@@ -190,7 +190,7 @@ def check_full(
         found = None if ciphertext is None else _decrypted(ciphertext, secret, places, signed=signed)
         if found is None:
             suspects.append(Suspects.of(group, NOISE))
-        elif isinstance(found, Error) or not is_within_bound(found, signed=signed is not False):
+        elif isinstance(found, Error) or not is_within_bound(found):
             suspects.append(Suspects.of(group, BEYOND))
         else:
             terms.append(found)

@@ -132,10 +132,10 @@ def variance_with_errors(total: Decrypted, squares: Decrypted, count: int) -> De
     return Decrypted(found, errors, known, total.assumes or squares.assumes)
 
 
-def is_within_bound(found: Decrypted, *, signed: bool = True) -> bool:
-    """Whether all values are within the ciphertext's declared bound, with room for twice their error, and for
-    none below 0 unless signed. CKKS: both parts of complex slots, as what a sender hides in the imaginary
-    ones widens the errors of the real ones. Raises ParameterError if no bound, or no error, is declared."""
+def is_within_bound(found: Decrypted) -> bool:
+    """Whether all values are within the ciphertext's declared bound, with room for twice their error. CKKS:
+    both parts of complex slots, as what a sender hides in the imaginary ones widens the errors of the real
+    ones. Raises ParameterError if no bound, or no error, is declared."""
     known = found.known
     is_exact = found.values.dtype == np.int64
     if known.largest is None or (known.error is None and not is_exact):
@@ -144,8 +144,7 @@ def is_within_bound(found: Decrypted, *, signed: bool = True) -> bool:
             "it: enroll those of older versions anew, or have one sum computed, unchecked (--groups 0)."
         )
     if is_exact:
-        lowest = -known.largest if signed else 0
-        return bool((found.values <= known.largest).all() and (found.values >= lowest).all())
+        return bool((np.abs(found.values) <= known.largest).all())
     assert known.error is not None
     most = known.largest + 2 * (known.error.stated + FLOAT_ROUNDING * known.largest)
     slots = np.asarray(found.values, dtype=np.complex128)
