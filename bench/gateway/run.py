@@ -8,8 +8,11 @@ generator (load.py), the server and the broker share the machine. Gateway and ra
 median of its turns, and a ratio that of two figures. Processor time is the server's alone: user and system,
 of all its threads.
 
+And how far one hostile device of 1,000 moves a sum (docs/security.md), by whatever it sends: device and owner
+are the tests' (tests/gateway/hostile_support.py), groups those of a sum that nobody has configured.
+
 `make bench-gateway ONLY=compact TURNS=2` measures one part, a little, into build/bench-gateway.json. Parts:
-http, compact, mqtt, jobs.
+http, compact, mqtt, jobs, poison.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import Any
 
 import numpy as np
 from ciphermote.compact.keys import CompactKeys
-from ciphermote.compact.sets import A16
+from ciphermote.compact.sets import A16, C
 from rich.console import Console
 from rich.table import Table
 
@@ -41,6 +44,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "gateway"), str(ROOT / "bench" / "gateway")]
 
 import gateway_support as support  # noqa: E402
+import hostile_support as hostile  # noqa: E402
 from load import write_bodies  # noqa: E402
 
 SET = "n4096_q26x3_p27"
@@ -50,6 +54,10 @@ FULL_SETS, FULL_TURNS = 2000, 7
 PACKETS, PACKET_TURNS = 20_000, 10
 VALUES = 16
 SUMMED = 10_000
+POISONED = 1000
+CHEATS = (1000.0, 1.0, 1.5, 2.0, 5.0, 20.0, 30.0, 60.0, -1.0, -5.0, -20.0, -40.0, 0.0)
+"""What a hostile device sends, in multiples of its largest value; 0: modulo t or Q, three times it below 0."""
+_ENROLLED = POISONED + len(CHEATS)
 _HOUR = {"windows_per_hour": 3_600_000}
 
 
@@ -340,6 +348,99 @@ def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
     yield Row("jobs.sum.evaluator_windows_per_second", evaluator, "1/s", params)
 
 
+def poison_rows(bench: Bench) -> Iterator[Row]:
+    """How far a hostile device moves the sum of 1,000, in multiples of its bound, without the devices that the
+    result leaves out; and what the check costs the owner."""
+    at_thousand, rows = [], []
+    with serving(bench, "poison", "2") as server:
+        fleets: dict[str, hostile.Fleet] = {
+            "compact": hostile.CompactFleet(server, "compact", bench.folder, C, _ENROLLED, VALUES),
+            "ckks": hostile.FullFleet(server, "ckks", bench.folder, _ENROLLED),
+            "bfv": hostile.FullFleet(server, "bfv", bench.folder, _ENROLLED, hostile.T),
+        }
+        for lane, fleet in fleets.items():
+            found = poisoned(fleet, bench)
+            thousand = found[CHEATS[0]]
+            at_thousand.append(thousand.moved)
+            params = {"devices": POISONED, "lane": lane, "kind": "measured", **thousand.params}
+            worst = max(found.values(), key=lambda each: each.moved)
+            rows += [
+                Row(f"poison.{lane}.moved_ratio", thousand.moved, "ratio", {**params, "times": 1000}),
+                Row(
+                    f"poison.{lane}.moved_ratio_worst",
+                    worst.moved,
+                    "ratio",
+                    {**params, "times": worst.times, "cheats": len(CHEATS), "bound": worst.bound},
+                ),
+                Row(f"poison.{lane}.left_out", thousand.left_out, "devices", {**params, "times": 1000}),
+                Row(f"poison.{lane}.result_bytes", thousand.size, "bytes", params),
+                Row(f"poison.{lane}.owner_ms", thousand.owner_ms, "ms", params),
+                Row(f"poison.{lane}.gateway_ms", thousand.gateway_ms, "ms", params),
+                Row(f"poison.{lane}.unchecked_bytes", thousand.unchecked_size, "bytes", params),
+                Row(f"poison.{lane}.unchecked_gateway_ms", thousand.unchecked_gateway_ms, "ms", params),
+            ]
+    params = {"devices": POISONED, "times": 1000, "lanes": "compact, CKKS, BFV", "kind": "measured"}
+    yield Row("poison.moved_ratio", max(at_thousand), "ratio", params)
+    yield from rows
+
+
+@dataclass
+class Poisoned:
+    """What a hostile device has done. times: what it sent, in multiples of its largest value; moved: by how
+    many times that the sum has moved; bound: what the result says it can be at most; left_out: devices."""
+
+    times: float
+    moved: float
+    bound: int
+    left_out: int
+    size: int
+    owner_ms: float
+    gateway_ms: float
+    unchecked_size: int
+    unchecked_gateway_ms: float
+    params: dict[str, Any]
+
+
+def poisoned(fleet: hostile.Fleet, bench: Bench) -> dict[float, Poisoned]:
+    """Have a hostile device join the same 999 honest ones with each cheat in turn."""
+    random = np.random.default_rng(33)
+    honest = {number: float(random.integers(0, int(fleet.largest) + 1)) for number in range(1, POISONED)}
+    for number, value in honest.items():
+        fleet.send(number, value)
+    wrapped = -3 * fleet.largest if fleet.modulus > 1e9 else fleet.modulus - 3 * fleet.largest
+    found = {}
+    for hostile_one, times in enumerate(CHEATS, POISONED):
+        cheat = times * fleet.largest if times else wrapped
+        fleet.send(hostile_one, 0, cheat)
+        devices = (*honest, hostile_one)
+        job = fleet.compute(None, devices=devices)
+        started = time.perf_counter()
+        reading = fleet.read(job)
+        owner_ms = 1e3 * (time.perf_counter() - started)
+        whole = fleet.compute(0, devices=devices)
+        assert reading.most_moved is not None and job.job.result is not None and whole.job.result is not None
+        moved = round(hostile.moved(reading, honest, fleet.largest, hostile_one), 6)
+        assert moved <= reading.most_moved + 1e-4
+        out = len(hostile.left_out(reading))
+        found[times] = Poisoned(
+            times=round(cheat / fleet.largest, 3),
+            moved=moved,
+            bound=reading.most_moved,
+            left_out=out,
+            size=sum(path.stat().st_size for path in job.files),
+            owner_ms=round(owner_ms, 1),
+            gateway_ms=round(1e3 * (job.job.result.seconds or 0), 1),
+            unchecked_size=sum(path.stat().st_size for path in whole.files),
+            unchecked_gateway_ms=round(1e3 * (whole.job.result.seconds or 0), 1),
+            params={"parts": len(job.files), "values": reading.values.shape[1]},
+        )
+        bench.console.print(
+            f"poison, {fleet.fleet}: {times:g} times its largest moves it by {moved:g} (at most "
+            f"{reading.most_moved}), {out} left out"
+        )
+    return found
+
+
 @contextlib.contextmanager
 def serving(bench: Bench, name: str, workers: str, *options: str) -> Iterator[support.Server]:
     """A gateway of its own for each part."""
@@ -352,6 +453,7 @@ PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
     "compact": (compact_rows, ("ingest.compact.", "ingest.rss_growth_bytes")),
     "mqtt": (mqtt_rows, ("ingest.mqtt.",)),
     "jobs": (job_rows, ("jobs.",)),
+    "poison": (poison_rows, ("poison.",)),
 }
 """By name: what measures it, and how the names of its rows begin."""
 

@@ -10,153 +10,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import MismatchError, Owner, ValueRangeError
-from ciphermote.compact.keys import CompactKeys
-from ciphermote.compact.sets import A16, C, CompactSet
-from ciphermote.fleet import Attachment, Computation, Fetched, Reading, decrypt, fetch
+from ciphermote import MismatchError, ValueRangeError
+from ciphermote.compact.sets import A16, C
 from ciphermote.rest.grouping import groups_of
 from ciphermote.rest.requests import Groups
 from gateway_support import (
     LARGEST,
     FullDevice,
-    PacketDevice,
     Server,
-    accepted,
-    define_compact,
-    define_full,
-    device_token,
 )
-from hostile_support import constant_for, in_the_clear, packet_of, shift_frames, shift_packet
-
-DEEP = "n4096_q26x3_p27"
-T = 65537
-HOSTILE = 3
-
-
-def owner_of(server: Server, fleet: str, definition: dict[str, Any]) -> Attachment:
-    url, token = f"https://localhost:{server.port}", (server.data / "owner.token").read_text().strip()
-    return Attachment(Path("keys"), fleet, url, token, (server.data / "tls/ca.pem").read_text(), definition)
-
-
-class Fleet:
-    """Devices of a fleet, and its owner. modulus: t, or for CKKS how far apart values are that wrap into each
-    other; modulus_of_ciphertexts: Q."""
-
-    def __init__(self, server: Server, fleet: str, folder: Path) -> None:
-        self.server, self.fleet, self.folder = server, fleet, folder
-        self.uplink = server.client(device_token(server.owner(), fleet))
-        definition = next(
-            found["definition"]
-            for found in accepted(server.owner().get("/v1/fleets")).json()["items"]
-            if found["name"] == fleet
-        )
-        self.attachment = owner_of(server, fleet, definition)
-        self.seed = "0123456789abcdef" * 2
-        self.round = 1000
-
-    def send(self, number: int, value: float, cheat: float = 0) -> None:
-        raise NotImplementedError
-
-    def deliver(self, data: bytes) -> None:
-        path, when = f"/v1/fleets/{self.fleet}/deliveries", {"measured": self.round}
-        assert accepted(self.uplink.post(path, content=data, params=when)).status_code == 200
-
-    def compute(self, groups: int | None, kind: Any = "sum", **more: Any) -> Fetched:
-        """The result of this round's windows."""
-        asked = Computation(kind, groups=groups, seed=self.seed, **more)
-        with self.attachment.client() as client:
-            job = client.add_job(self.fleet, asked, begins=self.round, ends=self.round + 1)
-            return fetch(self.attachment, client, job, self.folder, seconds=60)
-
-    def send_all(self, honest: dict[int, float], cheat: float) -> None:
-        """A new round, in which device 3 sends what it likes."""
-        self.round += 1
-        for number, value in honest.items():
-            self.send(number, 0 if number == HOSTILE else value, cheat if number == HOSTILE else 0)
-
-
-class CompactFleet(Fleet):
-    """Devices 1 .. count, which send values up to `largest`; device 3 is hostile."""
-
-    def __init__(
-        self, server: Server, fleet: str, folder: Path, compact: CompactSet, count: int, values: int = 2
-    ) -> None:
-        keys = CompactKeys.generate(compact)
-        define_compact(server.owner(), fleet, keys, values)
-        self.values = values
-        self.largest, self.modulus = compact.usual_value, compact.plain_modulus
-        self.modulus_of_ciphertexts = compact.modulus
-        self.devices = {}
-        for number in range(1, count + 1):
-            device = PacketDevice(keys, number).enroll(server.owner(), fleet)
-            self.devices[number], keys = device, device.keys
-        self.keys = keys
-        super().__init__(server, fleet, folder)
-
-    def send(self, number: int, value: float, cheat: float = 0) -> None:
-        """The value at every position; cheat: what a hostile device adds."""
-        device = self.devices[number]
-        if cheat:
-            self.deliver(packet_of(device, [round(cheat)] * self.values))
-        else:
-            self.deliver(device.encrypt([int(value)] * self.values)[0])
-
-    def read(self, found: Fetched) -> Reading:
-        reading = decrypt(found, self.keys)
-        assert reading is not None
-        return reading
-
-
-class FullFleet(Fleet):
-    """The same of full frames, in CKKS or BFV."""
-
-    def __init__(self, server: Server, fleet: str, folder: Path, count: int, plain_modulus: int = 0) -> None:
-        self.keys = Owner.generate(DEEP, relin=False)
-        more: dict[str, Any] = {"plain_modulus": plain_modulus} if plain_modulus else {"log2_scale": 25}
-        define_full(server.owner(), fleet, self.keys, **more)
-        self.devices = {
-            number: FullDevice(self.keys, number, log2_scale=25, plain_modulus=plain_modulus).enroll(
-                server.owner(), fleet
-            )
-            for number in range(1, count + 1)
-        }
-        parameters = self.keys.parameters
-        q = parameters.moduli[len(parameters.data_primes)]
-        self.largest, self.modulus = LARGEST, plain_modulus or q / 2.0**25
-        self.modulus_of_ciphertexts = q
-        super().__init__(server, fleet, folder)
-
-    def send(self, number: int, value: float, cheat: float = 0) -> None:
-        device = self.devices[number]
-        frames = device.encrypt([value] * 8)
-        if cheat:
-            frames = shift_frames(device, frames, constant_for(device, cheat))
-        self.deliver(frames)
-
-    def read(self, found: Fetched, **more: Any) -> Reading:
-        if self.devices[1].plain_modulus:
-            more = {"places": "slots", **more}
-        reading = decrypt(found, self.keys.secret_key, **more)
-        assert reading is not None
-        return reading
-
+from hostile_support import (
+    HOSTILE,
+    CompactFleet,
+    FullFleet,
+    T,
+    constant_for,
+    in_the_clear,
+    left_out,
+    moved,
+    shift_frames,
+    shift_packet,
+)
 
 MADE: dict[str, Callable[[Server, str, Path], Any]] = {
     "compact": lambda *place: CompactFleet(*place, C, 12),
     "ckks": lambda *place: FullFleet(*place, 12),
     "bfv": lambda *place: FullFleet(*place, 12, T),
 }
-
-
-def left_out(reading: Reading) -> set[int]:
-    return {device for each in reading.left_out for device in each.devices}
-
-
-def moved(reading: Reading, honest: dict[int, float], largest: float) -> float:
-    """By how many times its bound the hostile device has moved the sum without the devices that are left
-    out."""
-    expected = sum(value for number, value in honest.items() if number not in left_out(reading) | {HOSTILE})
-    return float(np.abs(reading.values[0, :2] - expected).max()) / largest
 
 
 @pytest.mark.parametrize("lane", MADE)
