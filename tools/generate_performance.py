@@ -1277,6 +1277,29 @@ def gateway_sentence(gateway: Results) -> list[str]:
     ]
 
 
+def poison_table(gateway: Results) -> list[str]:
+    """How far a hostile device moves a sum, and what its check costs."""
+    lanes = (
+        ("compact", "compact, each device (default)"),
+        ("ckks", "CKKS, 32 groups (default)"),
+        ("bfv", "BFV, 32 groups (default)"),
+        ("ckks_each", "CKKS, each device"),
+    )
+    rows = []
+    for lane, title in lanes:
+        name = f"poison.{lane}"
+        bound = gateway.params(f"{name}.moved_ratio_worst")["bound"]
+        moved = (f"{gateway[f'{name}.{figure}']:.2f}" for figure in ("moved_ratio", "moved_ratio_worst"))
+        left_out, size = gateway[f"{name}.left_out"], gateway[f"{name}.result_bytes"] / 1e6
+        times = (f"{gateway[f'{name}.{figure}']:,.0f}" for figure in ("owner_ms", "gateway_ms"))
+        rows.append((title, *moved, str(bound), str(left_out), f"{size:.2f}", *times))
+    header = (
+        *("1,000 devices", "Moved by 1,000 times", "Worst", "At most", "Left out at 1,000 times"),
+        *("Result, MB", "Owner, ms", "Gateway, ms"),
+    )
+    return table(header, rows)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -1347,6 +1370,7 @@ def files() -> dict[Path, str]:
             "gateway": gateway_table(load("gateway")),
             "gateway-more": gateway_sentence(load("gateway")),
         },
+        "docs/security.md": {"poison": poison_table(load("gateway"))},
         "docs/evaluator.md": {
             "setting": evaluator_setting(),
             "spread": spread_sentence(evaluator),

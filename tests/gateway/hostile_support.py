@@ -124,7 +124,14 @@ def owner_of(server: Server, fleet: str, definition: dict[str, Any]) -> Attachme
 
 class Fleet:
     """Devices of a fleet, and its owner. modulus: t, or for CKKS how far apart values are that wrap into each
-    other; modulus_of_ciphertexts: Q."""
+    other; modulus_of_ciphertexts: Q. wraps: whether values are whole, modulo t."""
+
+    largest: float
+    modulus: float
+    wraps: bool
+
+    def read(self, found: Fetched) -> Reading:
+        raise NotImplementedError
 
     def __init__(self, server: Server, fleet: str, folder: Path) -> None:
         self.server, self.fleet, self.folder = server, fleet, folder
@@ -169,7 +176,7 @@ class CompactFleet(Fleet):
         define_compact(server.owner(), fleet, keys, values)
         self.values = values
         self.largest, self.modulus = compact.usual_value, compact.plain_modulus
-        self.modulus_of_ciphertexts = compact.modulus
+        self.modulus_of_ciphertexts, self.wraps = compact.modulus, True
         self.devices = {}
         for number in range(1, count + 1):
             device = PacketDevice(keys, number).enroll(server.owner(), fleet)
@@ -207,7 +214,7 @@ class FullFleet(Fleet):
         parameters = self.keys.parameters
         q = parameters.moduli[len(parameters.data_primes)]
         self.largest, self.modulus = LARGEST, plain_modulus or q / 2.0**25
-        self.modulus_of_ciphertexts = q
+        self.modulus_of_ciphertexts, self.wraps = q, bool(plain_modulus)
         super().__init__(server, fleet, folder)
 
     def send(self, number: int, value: float, cheat: float = 0) -> None:

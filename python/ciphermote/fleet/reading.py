@@ -207,7 +207,7 @@ class _Plain:
 
     def open(self, data: bytes) -> Ciphertext:
         """Read a ciphertext. Raises FrameError or MismatchError unless it has the fleet's set and scheme."""
-        return Ciphertext.from_seal(data, self.secret.parameters, self.scheme)
+        return Ciphertext.from_bytes(data, self.secret.parameters, self.scheme)
 
     def read(self, data: bytes) -> Decrypted:
         """Decrypt the first `count` slots."""
