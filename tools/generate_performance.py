@@ -1278,7 +1278,7 @@ def gateway_sentence(gateway: Results) -> list[str]:
 
 
 def poison_table(gateway: Results) -> list[str]:
-    """How far a hostile device moves a sum, and what its check costs."""
+    """Make the table of how far a hostile device moves a sum, and what the check costs."""
     lanes = (
         ("compact", "compact, each device (default)"),
         ("ckks", "CKKS, 32 groups (default)"),

@@ -349,8 +349,8 @@ def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
 
 
 def poison_rows(bench: Bench) -> Iterator[Row]:
-    """How far a hostile device moves the sum of 1,000, in multiples of its bound, without the devices that
-    the result leaves out; and what the check costs the owner."""
+    """Measure how far a hostile device moves the sum of 1,000, in multiples of its bound, without the devices
+    that the result leaves out; and what the check costs the owner."""
     at_thousand, rows = [], []
     with serving(bench, "poison", "2") as server:
         fleets: dict[str, hostile.Fleet] = {
@@ -372,7 +372,7 @@ def poison_rows(bench: Bench) -> Iterator[Row]:
 
 @dataclass
 class Poisoned:
-    """What a hostile device has done. times: what it sent, in multiples of its largest value; moved: by how
+    """Outcome of one cheat. times: what it sent, in multiples of its largest value; moved: by how
     many times that the sum has moved; bound: what the result says it can be at most; left_out: devices."""
 
     times: float
@@ -386,7 +386,7 @@ class Poisoned:
 
 
 def poisoned_rows(name: str, found: list[Poisoned]) -> Iterator[Row]:
-    """Rows of what each cheat has done, the first one 1,000 times the largest value."""
+    """Return rows of what each cheat has done, the first one 1,000 times the largest value."""
     worst = max(found, key=lambda each: each.moved)
     params = {"devices": POISONED, "parts": found[0].parts, "kind": "measured"}
     of_worst = {"times": worst.times, "cheats": len(found), "bound": worst.bound}

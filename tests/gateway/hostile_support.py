@@ -88,7 +88,7 @@ def _rewritten(
     component: int,
     change: Callable[[int, NDArray[np.uint32]], NDArray[np.uint32]],
 ) -> bytes:
-    """Frames with other residues of one component, and new tags."""
+    """Return frames with other residues of one component, and new tags."""
     parameters = device.keys.parameters
     found = []
     for data in frames_of(frames):
@@ -105,7 +105,7 @@ def _rewritten(
 
 
 def constant_for(device: FullDevice, value: float) -> int:
-    """What shift_frames adds for this value in every slot."""
+    """Return what shift_frames adds for this value in every slot."""
     if modulus := device.plain_modulus:
         q = device.keys.parameters.moduli[len(device.keys.parameters.data_primes)]
         return round(q * value / modulus)
@@ -199,7 +199,7 @@ class CompactFleet(Fleet):
 
 
 class FullFleet(Fleet):
-    """The same of full frames, in CKKS or BFV."""
+    """A fleet of full frames, in CKKS or BFV."""
 
     def __init__(self, server: Server, fleet: str, folder: Path, count: int, plain_modulus: int = 0) -> None:
         self.keys = Owner.generate(DEEP, relin=False)
@@ -237,8 +237,8 @@ def left_out(reading: Reading) -> set[int]:
 
 
 def moved(reading: Reading, values: dict[int, float], largest: float, hostile: int = HOSTILE) -> float:
-    """By how many times its bound the hostile device has moved the sum without the devices that are left
-    out. values: what each device sends, the hostile one aside."""
+    """Return by how many times its bound the hostile device has moved the sum without the devices that are
+    left out. values: what each device sends, the hostile one aside."""
     out = left_out(reading) | {hostile}
     expected = sum(value for number, value in values.items() if number not in out)
     return float(np.abs(reading.values[0, :2] - expected).max()) / largest

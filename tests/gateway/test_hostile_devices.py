@@ -33,9 +33,9 @@ from hostile_support import (
 )
 
 MADE: dict[str, Callable[[Server, str, Path], Any]] = {
-    "compact": lambda *place: CompactFleet(*place, C, 12),
-    "ckks": lambda *place: FullFleet(*place, 12),
-    "bfv": lambda *place: FullFleet(*place, 12, T),
+    "compact": lambda server, name, folder: CompactFleet(server, name, folder, C, 12),
+    "ckks": lambda server, name, folder: FullFleet(server, name, folder, 12),
+    "bfv": lambda server, name, folder: FullFleet(server, name, folder, 12, T),
 }
 
 

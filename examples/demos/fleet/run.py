@@ -40,6 +40,7 @@ from ciphermote.fleet import (
 )
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
+from ciphermote.rest.words import CheckedKind
 from net_device import NetDevice, NetDeviceError, Transport, build, write_settings
 from numpy.typing import NDArray
 from rich.console import Console
@@ -49,7 +50,7 @@ from demos.fleet import report, unos
 from demos.fleet.devices import Courier, LinuxDevice, Modem, Schedule, Trigger, meter
 from demos.fleet.diary import Diary
 from demos.fleet.links import connect
-from demos.fleet.report import CheckedKind, Outcome, Result
+from demos.fleet.report import Outcome, Result
 from demos.fleet.site import Site, is_alive, site, wait_until
 from demos.fleet.unos import ROOT
 from demos.run import Stage

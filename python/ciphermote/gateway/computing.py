@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -240,8 +241,13 @@ def _compact_parts(
     else:
         done = 0
         for group in groups:
-            yield _compact_sum(job, group, reader, lambda n, _, done=done: progress(done + n, len(inputs)))
+            yield _compact_sum(job, group, reader, partial(_progress_from, progress, done, len(inputs)))
             done += len(group)
+
+
+def _progress_from(progress: Progress, before: int, whole: int, done: int, _: int) -> None:
+    """Report progress of a part, of which `before` windows came before."""
+    progress(before + done, whole)
 
 
 def _compact_windows(
