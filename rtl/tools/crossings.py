@@ -32,10 +32,8 @@ class Design:
 
 _SMALL = {"LOG2_N": 6, "LOG2_UNITS": 1, "WIDTH": 27, "DEEP": 0}
 DESIGNS = {
-    "accelerator, beats alike": Design("cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 1}),
-    "accelerator, narrower streams": Design(
-        "cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 2, "LOG2_STREAM": 0}
-    ),
+    "accelerator": Design("cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 1}),
+    "narrower streams": Design("cm_ntt_accelerator_two_clocks", {**_SMALL, "LOG2_BEAT": 2, "LOG2_STREAM": 0}),
     "evaluator": Design(
         "cm_evaluator_two_clocks",
         {
@@ -173,7 +171,7 @@ def netlist_of(design: Design, stem: Path) -> Netlist:
 
 def check(name: str) -> list[Crossing]:
     """Every crossing of one of DESIGNS; ToolError if one is not synchronized."""
-    netlist = netlist_of(DESIGNS[name], BUILD / f"crossings/{name.replace(' ', '-').replace(',', '')}")
+    netlist = netlist_of(DESIGNS[name], BUILD / f"crossings/{name.replace(' ', '-')}")
     found, wrong = crossings(netlist)
     if wrong:
         raise ToolError(f"{name}: {NOT_SYNCHRONIZED}: {'; '.join(sorted(wrong))}")

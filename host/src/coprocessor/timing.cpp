@@ -19,8 +19,7 @@ Timing::Timing(const Machine &machine)
     : rows(static_cast<double>((std::size_t{1} << machine.log2_n) / machine.lanes)),
       instruction(instruction_latency),
       transform(machine.log2_n * std::max(rows / 2, butterfly_latency) + transform_latency),
-      packet(static_cast<double>(std::size_t{4} << machine.log2_n) / machine.stream_bytes *
-             machine.clock_hz)
+      packet(static_cast<double>(std::size_t{4} << machine.log2_n) / machine.stream_bytes * machine.clock_hz)
 {
 }
 
