@@ -22,7 +22,6 @@ from pathlib import Path
 import aiomqtt
 import uvloop
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.blobs import Segments
 from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database import Database
@@ -30,6 +29,7 @@ from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
 from ciphermote.gateway.http_server import https_server
 from ciphermote.gateway.intake import GATHERING_SECONDS, MOST_DELIVERY_BYTES
 from ciphermote.gateway.mqtt import SUBSCRIPTION
+from ciphermote.gateway.store.folder import Segments
 from ciphermote.gateway.uploads import headers_of, read_body, send_octets, stated_length
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties

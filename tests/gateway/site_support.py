@@ -30,7 +30,7 @@ _LENGTHS = (
     "WHERE f.tenant = :tenant)"
 )
 BOOKED = f"""
-SELECT (SELECT coalesce(sum(bytes), 0) FROM segment_bytes WHERE tenant = :tenant),
+SELECT (SELECT coalesce(sum(bytes), 0) FROM place_bytes WHERE tenant = :tenant),
     (SELECT coalesce(sum(512 + bytes), 0) FROM objects WHERE tenant = :tenant),
     (SELECT coalesce(sum(512 + length(definition)), 0) FROM fleets WHERE tenant = :tenant),
     512 * ({_OF.format("devices")} + {_OF.format("streams")} + {_OF.format("jobs")}

@@ -18,11 +18,11 @@ from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactResult, decrypt_sum
 from ciphermote.gateway.api import Deliveries, application
-from ciphermote.gateway.blobs import Extent
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.refusals import Refusal, is_damage
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.store.extents import Extent
 from ciphermote.gateway.verifying import verify
 from ciphermote.rest.requests import Enrolment
 from gateway_support import (
@@ -50,7 +50,7 @@ def flip_window(site: Site, device: int, at: int) -> None:
         "SELECT extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.number = ?", (device,)
     ).fetchone()
     extent = Extent.parse(text)
-    flip(site.folder / "segments" / f"{extent.segment:08d}.segment", extent.offset + at)
+    flip(site.folder / "segments" / f"{int(extent.place):08d}.segment", extent.offset + at)
 
 
 async def full_fleet(site: Site) -> Fleet:
@@ -134,7 +134,7 @@ def test_verify_finds_each_kind_of_damage(tmp_path: Path) -> None:
             (compact.id,),
         ).fetchall():
             extent = Extent.parse(row["extents"])
-            flip(data / "segments" / f"{extent.segment:08d}.segment", extent.offset + 30)
+            flip(data / "segments" / f"{int(extent.place):08d}.segment", extent.offset + 30)
         (digest,) = site.gateway.database.connection.execute(
             "SELECT digest FROM job_parts WHERE job = ?", (job,)
         ).fetchone()

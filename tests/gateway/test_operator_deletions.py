@@ -158,7 +158,7 @@ def test_a_deleted_fleet_is_gone_and_its_name_never_comes_again(
     with pytest.raises(GatewayError) as error:
         operator.delete_fleet(site.name, "fleet")
     assert error.value.name == "no-such-fleet"
-    left = {"fleets", "fleet_counts", "tokens", "deletions", "objects", "segment_bytes"}
+    left = {"fleets", "fleet_counts", "tokens", "deletions", "objects", "place_bytes"}
     assert set(rows_of(server.data, site.name)) <= left
 
 
@@ -337,16 +337,16 @@ def test_a_request_that_a_deletion_overtakes_adds_nothing(
 
 def test_files_of_what_was_deleted_go_with_the_next_sweep(gateway: Gateway) -> None:
     fleet = fill(gateway, windows=1)
-    digest = gateway.objects.put(b"a public key")
+    digest = gateway.store.put(b"a public key")
     database = gateway.database.connection
     database.execute("INSERT INTO evaluation_keys VALUES (?, 'relin', ?)", (fleet, digest))
     gateway.retention.sweep(time.time() + 7200)
-    assert gateway.objects.has(digest)
+    assert gateway.store.sizes([digest])
     with gateway.database.writing() as writing:
         gateway.deletions.begin(writing, Target(gateway.registry.tenant("home"), fleet))
     gateway.deletions.run()
     gateway.retention.sweep(time.time() + 7200)
-    assert not gateway.objects.has(digest)
+    assert not gateway.store.sizes([digest])
 
 
 def test_no_id_of_what_was_deleted_is_given_again(gateway: Gateway) -> None:

@@ -62,10 +62,8 @@ def test_old_windows_go_and_are_known_for_ever(tmp_path: Path) -> None:
         await site.sweep(DAYS + 1)
         assert site.segments() == files[-1:] and all(site.deleted(fleet))
         assert site.bytes() == (site.folder / "segments" / files[-1]).stat().st_size
-        gone = {
-            row[0] for row in site.gateway.database.connection.execute("SELECT segment FROM segment_bytes")
-        }
-        assert gone == {int(files[-1].split(".")[0])}
+        gone = {row[0] for row in site.gateway.database.connection.execute("SELECT place FROM place_bytes")}
+        assert gone == {str(int(files[-1].split(".")[0]))}
 
         for data, receipt in zip(sent, receipts, strict=True):
             assert (await site.send(fleet, data)).receipt == receipt
@@ -211,9 +209,11 @@ def test_segments_that_a_restored_database_still_books_are_settled(tmp_path: Pat
     """A backup's database is older than its segments: some that it knows went in between."""
     folder, backup = tmp_path / "data", tmp_path / "backup.db"
 
-    def booked(site: Site) -> list[int]:
-        rows = site.gateway.database.connection.execute("SELECT segment FROM segment_bytes ORDER BY segment")
-        return [segment for (segment,) in rows]
+    def booked(site: Site) -> list[str]:
+        rows = site.gateway.database.connection.execute(
+            "SELECT place FROM place_bytes ORDER BY CAST(place AS INTEGER)"
+        )
+        return [place for (place,) in rows]
 
     async def before(site: Site) -> None:
         fleet = site.fleet("booked", DAYS)
@@ -462,8 +462,8 @@ def test_an_older_databases_segments_are_weighed(tmp_path: Path) -> None:
         """)
     databases.migrate(path)
     with closing(databases.connect(path)) as database:
-        found = [tuple(row) for row in database.execute("SELECT segment, tenant, bytes FROM segment_bytes")]
-    assert found == [(1, 1, 47), (1, 2, 3), (12, 1, 100), (12, 2, 1000)]
+        found = [tuple(row) for row in database.execute("SELECT place, tenant, bytes FROM place_bytes")]
+    assert found == [("1", 1, 47), ("1", 2, 3), ("12", 1, 100), ("12", 2, 1000)]
 
 
 def test_owners_and_operators_say_how_long(server: Server) -> None:

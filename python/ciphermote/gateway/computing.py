@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute jobs, from the windows in segments to the owner's ciphertexts, without any key that decrypts."""
+"""Compute jobs, from stored windows to the owner's ciphertexts, without any key that decrypts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import frame_finder
 from ciphermote.gateway import contributors
-from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
@@ -38,6 +37,8 @@ from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.store.extents import parse_extents
+from ciphermote.gateway.store.interface import Reader, Store
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
 from ciphermote.parameters.native import context_of
@@ -123,21 +124,21 @@ class Result(NamedTuple):
 
 
 class _Output:
-    """Stores the files of a result, within the tenant's quota."""
+    """Stores the objects of a result, within the tenant's quota."""
 
-    def __init__(self, objects: Objects, room: int) -> None:
-        self._objects = objects
+    def __init__(self, store: Store, room: int) -> None:
+        self._store = store
         self._room = room
 
     def put(self, content: bytes) -> str:
-        """Store a file, and return its digest. Raises EngineError if there is no room."""
+        """Store an object, and return its digest. Raises EngineError if there is no room."""
         self._room -= len(content) + ROW_BYTES
         if self._room < 0:
             raise EngineError(
                 "The tenant has no room for the result: remove something, or have the operator raise its "
                 "quota of bytes, and retry."
             )
-        return self._objects.put(content)
+        return self._store.put(content)
 
 
 def compute(
@@ -145,9 +146,9 @@ def compute(
     jobs: Jobs,
     mailbox: Mailbox,
     database: sqlite3.Connection,
-    reader: SegmentReader,
+    reader: Reader,
     checker: WindowChecker,
-    objects: Objects,
+    store: Store,
     progress: Progress,
 ) -> Result:
     """Compute a job's result, and store its ciphertexts as objects. Raises Error if it cannot be computed."""
@@ -158,7 +159,7 @@ def compute(
             "Windows of its interval are deleted, for the fleet keeps them no longer: ask for a later one."
         )
     progress(0, len(inputs))
-    output = _Output(objects, room_for_bytes(database, job.fleet.tenant))
+    output = _Output(store, room_for_bytes(database, job.fleet.tenant))
 
     def compute_parts() -> tuple[list[str], int]:
         """Return digests of the ciphertexts, and the number of windows whose devices cannot fetch an
@@ -167,7 +168,7 @@ def compute(
             return [], 0
         if job.fleet.is_compact:
             return [output.put(part) for part in _compact_parts(job, inputs, reader, progress)], 0
-        computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
+        computation = _FullComputation(job, jobs, mailbox, reader, store, progress)
         return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
 
     if job.fleet.is_compact:  # packets have tags alone; frames have checksums, which the evaluator looks at
@@ -198,8 +199,7 @@ def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: 
     out."""
     sound: list[Input] = []
     damaged: list[str] = []
-    given = iter(inputs)
-    while batch := list(islice(given, _AT_ONCE)):
+    for batch in _batches(inputs):
         faults = checker.faults(job.fleet, [found.stored for found in batch])
         for found, fault in zip(batch, faults, strict=True):
             if fault is None:
@@ -230,7 +230,7 @@ def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
 
 
 def _compact_parts(
-    job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress
+    job: Job, inputs: list[Input], reader: Reader, progress: Progress
 ) -> Iterator[bytes]:
     """Yield the files of a compact fleet's result."""
     groups = _in_groups(job, inputs)
@@ -251,7 +251,7 @@ def _progress_from(progress: Progress, before: int, whole: int, done: int, _: in
 
 
 def _compact_windows(
-    job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress
+    job: Job, inputs: list[Input], reader: Reader, progress: Progress
 ) -> Iterator[bytes]:
     """Yield files of the windows themselves, for groups of one device."""
     fleet, positions = job.fleet, sorted(job.fleet.positions)
@@ -264,7 +264,7 @@ def _compact_windows(
         yield CompactWindows.of(fleet.compact_set, fleet.key_id, positions, windows).to_bytes()
 
 
-def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
+def _compact_sum(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> bytes:
     fleet, given = job.fleet, job.spec.weights
     weights = [1 if given is None else int(given[found.device]) for found in inputs]
     # Refused by what was declared, before anything is added.
@@ -275,15 +275,15 @@ def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress:
     ]
     compact_bounds.check(fleet.compact_set, terms)
     total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
-    for done, (weight, found) in enumerate(zip(weights, inputs, strict=True), 1):
-        if weight:
-            data = reader.read(parse_extents(found.extents))
-            total.add(_compact_window(fleet, found, data), weight)
+    weighted = [(found, weight) for found, weight in zip(inputs, weights, strict=True) if weight]
+    windows = _read(reader, [found for found, _ in weighted])
+    for done, ((found, weight), data) in enumerate(zip(weighted, windows, strict=True), 1):
+        total.add(_compact_window(fleet, found, data), weight)
         progress(done, len(inputs))
     return total.result(None).to_bytes()
 
 
-def _compact_scores(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
+def _compact_scores(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> bytes:
     fleet, fields = job.fleet, job.spec.model
     assert fields is not None
     # Refused by what was declared, before anything is computed.
@@ -291,10 +291,24 @@ def _compact_scores(job: Job, inputs: list[Input], reader: SegmentReader, progre
     plan = ScorePlan.of(fleet.compact_set, LinearModel.from_fields(fields), largest)
     scorer = CompactScorer(plan, fleet.key_id, sorted(fleet.positions))
     scorer.check_size(len(inputs))
-    for done, found in enumerate(inputs, 1):
-        scorer.add(_compact_window(fleet, found, reader.read(parse_extents(found.extents))))
+    for done, (found, data) in enumerate(zip(inputs, _read(reader, inputs), strict=True), 1):
+        scorer.add(_compact_window(fleet, found, data))
         progress(done, len(inputs))
     return scorer.result().to_bytes()
+
+
+def _read(reader: Reader, inputs: list[Input]) -> Iterator[bytes]:
+    """Yield the bytes of each window."""
+    for batch in _batches(inputs):
+        places = [parse_extents(found.extents) for found in batch]
+        reader.prefetch(places)
+        yield from map(reader.read, places)
+
+
+def _batches(inputs: Iterable[Input]) -> Iterator[list[Input]]:
+    given = iter(inputs)
+    while batch := list(islice(given, _AT_ONCE)):
+        yield batch
 
 
 def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
@@ -324,8 +338,8 @@ class _FullComputation:
         job: Job,
         jobs: Jobs,
         mailbox: Mailbox,
-        reader: SegmentReader,
-        objects: Objects,
+        reader: Reader,
+        store: Store,
         progress: Progress,
     ) -> None:
         definition = job.fleet.definition
@@ -337,13 +351,13 @@ class _FullComputation:
         self._fleet = job.fleet
         self._own_keys = definition.own_keys
         self._reader = reader
-        self._objects = objects
+        self._store = store
         self._progress = progress
         self._parameters = job.fleet.parameters
         self._scheme = definition.scheme
         self._scale = 1.0 if definition.log2_scale is None else 2.0**definition.log2_scale
         self._context = context_of(self._parameters, self._scheme)
-        found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
+        found = {kind: store.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
         keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
         self._evaluator = Evaluator(keys, self._scheme)
         self._rekey_keys: dict[str, Any] = {}
@@ -432,10 +446,13 @@ class _FullComputation:
     def _viewed(self, inputs: Iterable[Input], known: KnownSum) -> Iterator[bytes | memoryview]:
         """Yield the frames of each window, which name the key. No window repeats, so each is a separate,
         unnamed source."""
-        for found in inputs:
-            data = self._reader.view(parse_extents(found.extents))
-            known.add(self._known(found, data))
-            yield data
+        for batch in _batches(inputs):
+            places = [parse_extents(found.extents) for found in batch]
+            self._reader.prefetch(places)
+            for found, extents in zip(batch, places, strict=True):
+                data = self._reader.view(extents)
+                known.add(self._known(found, data))
+                yield data
 
     def _known(self, found: Input, data: bytes | memoryview) -> Known:
         """Return what is known about a window's values."""
@@ -471,7 +488,7 @@ class _FullComputation:
             )
         key = self._rekey_keys.get(found.rekey)
         if key is None:
-            data = self._objects.get(found.rekey)
+            data = self._store.get(found.rekey)
             key = self._rekey_keys[found.rekey] = self._evaluator.rekey_key(data, owner_id=self._fleet.key_id)
         return self._evaluator.rekey(ciphertext, key)
 

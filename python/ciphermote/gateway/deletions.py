@@ -38,14 +38,14 @@ _KEYS = {
     "objects": "tenant, digest",
     "evaluation_keys": "fleet, kind",
     "tokens": "id",
-    "segment_bytes": "segment, tenant",
+    "place_bytes": "place, tenant",
     "audit": "id",
     "idempotency_keys": "tenant, key",
 }
 """The primary key of each table that rows are removed from."""
 _OF_A_DEVICE = ("results", "quarantine", "attempts", "windows")
 _OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys")
-_OF_A_TENANT = ("segment_bytes", "objects", "audit", "idempotency_keys")
+_OF_A_TENANT = ("place_bytes", "objects", "audit", "idempotency_keys")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 
 _Step = Callable[[sqlite3.Connection], int]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.tags import TagKeys
-from ciphermote.gateway.blobs import Extent, parse_extents
 from ciphermote.gateway.fleets import Fleet, Part
+from ciphermote.gateway.store.extents import Extent, parse_extents
 
 MOST_ATTEMPTS = 16
 """The most attempts of a device in memory: when one more begins, the one with the lowest counter is

@@ -14,7 +14,6 @@ from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.audit import Audit
-from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.database import Database, migrate
 from ciphermote.gateway.deletions import Deletions
@@ -38,6 +37,7 @@ from ciphermote.gateway.refusals import Refusal, is_damage
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.store.opening import open_store
 from ciphermote.gateway.verifying import Scrubber
 from ciphermote.gateway.wrapping import Wrapper, make_wrap_key
 from ciphermote.rest.requests import TenantRequest
@@ -80,28 +80,27 @@ class Gateway:
         self._check_wrap_key(folder / WRAP_KEY_FILE)
         make_wrap_key(folder / WRAP_KEY_FILE)
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
-        self.objects = Objects(folder / OBJECTS)
+        self.store = open_store(folder, settings.segment_bytes)
         self.access = Access(self.database)
         self.idempotency = Idempotency(self.database)
         self.intake = Intake(
             self.database,
-            folder / SEGMENTS,
+            self.store,
             self.wrapper,
             self.metrics,
             reserve_bytes=settings.reserve_bytes,
-            segment_bytes=settings.segment_bytes,
         )
-        self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
+        self.registry = Registry(self.database, self.store, self.wrapper, self.access, self.intake)
         self.audit = Audit(self.database)
         self.deletions = Deletions(self.database, self.access, self.registry, self.intake)
         self.operator = Operator(
             self.database, self.registry, self.access, self.intake, self.deletions, self.audit
         )
-        self.jobs = Jobs(self.database, self.objects)
+        self.jobs = Jobs(self.database, self.store)
         self.metrics.show_ended_jobs(self.jobs.ended)
-        self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
-        self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
-        self.scrubber = Scrubber(folder, self.database, self.metrics)
+        self.mailbox = Mailbox(self.database, self.store, self.wrapper)
+        self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
+        self.scrubber = Scrubber(folder, self.store, self.database, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)

@@ -22,12 +22,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
-from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
@@ -42,6 +40,8 @@ from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.quotas import WINDOW_ROW_BYTES, out_of_room
 from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
+from ciphermote.gateway.store.extents import Extent, extents_text, parse_extents
+from ciphermote.gateway.store.interface import Piece, Store
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -110,20 +110,20 @@ class _Round:
     """The writes of a round. pieces: bytes to append, and functions that get their extents."""
 
     now: float
-    pieces: list[bytes] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
     changed: dict[tuple[int, int], tuple[DeviceState, Attempt | None]] = field(default_factory=dict)
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
-    segment: int = 0
-    """The segment that holds all pieces."""
+    bytes_by_place: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """By place and tenant."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: its quota of bytes, and its bytes before the round."""
 
     def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
-        self.pieces.append(data)
+        self.pieces.append(Piece(fleet.tenant, fleet.id, data))
         self.placed.append(placed)
         tenant = fleet.tenant
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
@@ -231,17 +231,15 @@ class Intake:
     def __init__(
         self,
         database: Database,
-        segments: Path,
+        store: Store,
         wrapper: Wrapper,
         metrics: Metrics,
         *,
         reserve_bytes: int,
-        segment_bytes: int,
     ) -> None:
         self._database = database
-        self._folder = segments
-        self._segments = Segments(segments, segment_bytes)
-        self._reader = SegmentReader(segments)
+        self._store = store
+        self._reader = store.reader()
         self._wrapper = wrapper
         self._metrics = metrics
         self._reserve_bytes = reserve_bytes
@@ -263,7 +261,7 @@ class Intake:
         self._stopping = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
-        self._segments.close()
+        self._store.close()
         self._reader.close()
 
     @property
@@ -435,7 +433,7 @@ class Intake:
             self._devices.popitem(last=False)
 
     def _check_space(self) -> None:
-        room = os.statvfs(self._folder)
+        room = os.statvfs(self._store.disk)
         if room.f_bavail * room.f_frsize < self._reserve_bytes:
             raise OSError(28, "the disk is almost full")
 
@@ -727,10 +725,10 @@ class Intake:
 
     def _write(self, this: _Round) -> None:
         if this.pieces:
-            extents = self._segments.append(this.pieces)
-            this.segment = extents[0].segment
-            for extent, placed in zip(extents, this.placed, strict=True):
+            extents = self._store.append(this.pieces, this.now)
+            for piece, extent, placed in zip(this.pieces, extents, this.placed, strict=True):
                 placed(extent)
+                this.bytes_by_place[extent.place, piece.tenant] += extent.size
         with self._database.writing() as database:
             self._write_rows(database, this)
 
@@ -742,7 +740,7 @@ class Intake:
             [
                 (
                     *(window.device.id, window.number, window.counter, signed(window.random)),
-                    *(signed(window.tags), window.measured, now, _text(window.extents)),
+                    *(signed(window.tags), window.measured, now, extents_text(window.extents)),
                 )
                 for window in this.counted
             ],
@@ -761,8 +759,8 @@ class Intake:
             [
                 (
                     *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
-                    *(parts_text(attempt.parts, attempt.places), attempt.measured, _text(attempt.extents)),
-                    *(attempt.state, now),
+                    *(parts_text(attempt.parts, attempt.places), attempt.measured),
+                    *(extents_text(attempt.extents), attempt.state, now),
                 )
                 for device, counter, _, attempt in changed
                 if attempt is not None
@@ -775,7 +773,7 @@ class Intake:
             database,
             "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived) VALUES",
             [
-                (device.id, counter, kind, reason, _text(extents), now)
+                (device.id, counter, kind, reason, extents_text(extents), now)
                 for device, counter, kind, reason, extents in this.quarantined
             ],
         )
@@ -806,9 +804,9 @@ class Intake:
             [(size, tenant) for tenant, size in stored.items()],
         )
         database.executemany(
-            "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "
-            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = bytes + excluded.bytes",
-            [(this.segment, tenant, size) for tenant, size in this.bytes_by_tenant.items()],
+            "INSERT INTO place_bytes (place, tenant, bytes) VALUES (?, ?, ?) "
+            "ON CONFLICT (place, tenant) DO UPDATE SET bytes = bytes + excluded.bytes",
+            [(*key, size) for key, size in this.bytes_by_place.items()],
         )
 
 
@@ -819,10 +817,6 @@ def _run_errand(errand: _Errand) -> None:
         errand.done.set_exception(error)
     else:
         errand.done.set_result(None)
-
-
-def _text(extents: list[Extent]) -> str:
-    return ",".join(map(str, extents))
 
 
 def _missing(attempt: Attempt) -> int | None:

@@ -30,7 +30,6 @@ from ciphermote.compact.bounds import LARGEST_WEIGHT
 from ciphermote.compact.scores import are_exact
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors
-from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.logs import log
@@ -44,6 +43,7 @@ from ciphermote.gateway.quotas import (
 )
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.specs import store_exclusion, store_spec
+from ciphermote.gateway.store.interface import Store
 from ciphermote.rest.requests import (
     CompactFleet,
     JobRequest,
@@ -133,9 +133,9 @@ def boot_clock() -> tuple[str, float]:
 class Jobs:
     """Jobs and streams stored in one gateway database."""
 
-    def __init__(self, database: Database, objects: Objects) -> None:
+    def __init__(self, database: Database, store: Store) -> None:
         self._database = database
-        self._objects = objects
+        self._store = store
         self._intervals: dict[_StreamKey, _Intervals] = {}
         self._seen: dict[_StreamKey, int] = {}
         """The last window examined for each stream, which is stored occasionally."""
@@ -389,12 +389,12 @@ class Jobs:
         (digest,) = self._database.connection.execute(
             "SELECT digest FROM job_parts WHERE job = ? AND part = ?", (job, part)
         ).fetchone()
-        return self._objects.get(digest)
+        return self._store.get(digest)
 
     def contributors(self, fleet: int, job: int, skip: int = 0) -> list[list[int]]:
         """Return a page of [device, epoch, window] of the windows in the result, in order, after the first
         `skip`."""
-        content = self._objects.get(self._result(fleet, job)["contributors"])
+        content = self._store.get(self._result(fleet, job)["contributors"])
         return contributors.from_bytes(content, skip, MOST_ROWS)
 
     def left_out(self, fleet: int, job: int) -> dict[str, Any]:
@@ -403,7 +403,7 @@ class Jobs:
         device's quarantine."""
         row = self._row(self._database.connection, fleet, job)
         wanted = JobSpec.model_validate_json(self._spec(row["spec"])).wanted
-        content = self._objects.get(self._result(fleet, job)["contributors"])
+        content = self._store.get(self._result(fleet, job)["contributors"])
         counted = json.dumps(contributors.from_bytes(content))
         rows = self._database.connection.execute(
             "WITH missing AS ("
@@ -626,8 +626,9 @@ class Jobs:
         """Store the result, if the job is still this worker's. parts: digests of its ciphertexts. Raises
         Refusal if its tenant has no room for it."""
         with self._database.writing() as database:
-            sizes = {digest: self._objects.size(digest) for digest in (*parts, result["contributors"])}
-            if None in sizes.values():
+            digests = {*parts, result["contributors"]}
+            sizes = self._store.sizes(digests)
+            if len(sizes) < len(digests):
                 # It was that of an old job, too, and went with that one's.
                 _give_back(database, job)
                 return False
@@ -642,7 +643,7 @@ class Jobs:
                     [(job.id, part, digest) for part, digest in enumerate(parts)],
                 )
                 for digest, size in sizes.items():
-                    book_object(database, job.fleet.tenant, digest, size or 0)
+                    book_object(database, job.fleet.tenant, digest, size)
         return changed.rowcount == 1
 
     def fail(self, job: Job, error: str) -> None:

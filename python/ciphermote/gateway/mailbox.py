@@ -14,12 +14,12 @@ import time
 from ciphermote.base.errors import Error
 from ciphermote.formats.device_results import ResultTag, device_frames
 from ciphermote.formats.seal import read_ciphertext
-from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import book_object, put_object
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.rest.requests import AnswerForm, FullFleet
 
@@ -30,9 +30,9 @@ NO_ATTEMPT = "no-such-attempt"
 class Mailbox:
     """Results waiting for the devices of one gateway."""
 
-    def __init__(self, database: Database, objects: Objects, wrapper: Wrapper) -> None:
+    def __init__(self, database: Database, store: Store, wrapper: Wrapper) -> None:
         self._database = database
-        self._objects = objects
+        self._store = store
         self._wrapper = wrapper
 
     def put(
@@ -60,7 +60,7 @@ class Mailbox:
                 f"Counter {counter} of device {number} is answered already, and an attempt has one result.",
             )
         frames = self._frames(fleet, row, counter, data, form)
-        digest = put_object(self._database.connection, self._objects, fleet.tenant, frames)
+        digest = put_object(self._database.connection, self._store, fleet.tenant, frames)
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(frames))
             database.execute(
@@ -118,7 +118,7 @@ class Mailbox:
                 "deleted",
                 f"The result for counter {counter} is deleted: it is older than results are kept.",
             )
-        return self._objects.get(found["digest"])
+        return self._store.get(found["digest"])
 
     def _row(self, device: int, counter: int) -> sqlite3.Row | None:
         row: sqlite3.Row | None = self._database.connection.execute(

@@ -11,8 +11,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Literal
 
-from ciphermote.gateway.blobs import Objects, digest_of
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.store.extents import digest_of
+from ciphermote.gateway.store.interface import Store
 
 WINDOW_ROW_BYTES = 128
 ROW_BYTES = 512
@@ -77,16 +78,16 @@ def out_of_room(kept: int, most: int) -> Refusal:
     )
 
 
-def put_object(database: sqlite3.Connection, objects: Objects, tenant: int, content: bytes) -> str:
-    """Store a file, before the transaction that refers to it and counts it, and return its digest. Raises
+def put_object(database: sqlite3.Connection, store: Store, tenant: int, content: bytes) -> str:
+    """Store an object, before the transaction that refers to it and counts it, and return its digest. Raises
     Refusal if the tenant has no room for it; nothing is stored then."""
     if not _has_object(database, tenant, digest_of(content)):
         check_bytes(database, tenant, len(content) + ROW_BYTES)
-    return objects.put(content)
+    return store.put(content)
 
 
 def book_object(database: sqlite3.Connection, tenant: int, digest: str, size: int) -> None:
-    """Count a file of objects/ once as the tenant's. Raises Refusal if it has no room for it."""
+    """Count an object once as the tenant's. Raises Refusal if it has no room for it."""
     if not _has_object(database, tenant, digest):
         check_bytes(database, tenant, size + ROW_BYTES)
         database.execute("INSERT INTO objects VALUES (?, ?, ?)", (tenant, digest, size))

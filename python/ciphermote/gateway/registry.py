@@ -15,7 +15,6 @@ from ciphermote.formats.rekey_keys import read_rekey_key
 from ciphermote.formats.seal import read_secret_key
 from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
@@ -23,6 +22,7 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import ROW_BYTES, book_object, check_bytes, check_number, put_object
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
+from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.rest.requests import CompactFleet, Enrolment, FullFleet, TenantRequest
 
@@ -41,10 +41,10 @@ class Registry:
     """Tenants, fleets and devices of one gateway. A method that raises a Refusal has changed nothing."""
 
     def __init__(
-        self, database: Database, objects: Objects, wrapper: Wrapper, access: Access, intake: Intake
+        self, database: Database, store: Store, wrapper: Wrapper, access: Access, intake: Intake
     ) -> None:
         self._database = database
-        self._objects = objects
+        self._store = store
         self._wrapper = wrapper
         self._access = access
         self._intake = intake
@@ -216,7 +216,7 @@ class Registry:
                 f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} of {fleet.key_id:016x}: "
                 "send those of the fleet's owner.",
             )
-        digest = put_object(self._database.connection, self._objects, fleet.tenant, data)
+        digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(data))
             database.execute("REPLACE INTO evaluation_keys VALUES (?, ?, ?)", (fleet.id, kind, digest))
@@ -305,7 +305,7 @@ class Registry:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:
             raise Refusal(422, "bad-keys", str(error)) from None
-        digest = put_object(self._database.connection, self._objects, fleet.tenant, data)
+        digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(

@@ -2,10 +2,10 @@
 """Delete data older than a fleet's retention: windows, results, quarantined deliveries and incomplete
 attempts.
 
-First the database marks the bytes as deleted, then files that it no longer refers to are unlinked: objects,
-and segments once none of their bytes is needed. A crash between the two leaves files that the next sweep
-finds. A window's row and the tags of its parts stay, so that it never counts twice, and a repeated delivery
-gets the same answer.
+First the database marks the bytes as deleted, then what it no longer refers to goes from the store: objects,
+and places once none of their bytes is needed. A crash between the two leaves what the next sweep finds. A
+window's row and the tags of its parts stay, so that it never counts twice, and a repeated delivery gets the
+same answer.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from pathlib import Path
 
 from ciphermote import _evaluator
 from ciphermote.base.errors import Error
-from ciphermote.base.files import lock, sync_directory
-from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
+from ciphermote.base.files import lock
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
@@ -28,6 +27,8 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.specs import delete_unused
+from ciphermote.gateway.store.extents import parse_extents
+from ciphermote.gateway.store.interface import Store
 
 DAY = 86_400.0
 STEADY_SECONDS = 3600.0
@@ -41,15 +42,15 @@ _ATTEMPTS_SECONDS = 60.0
 _KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
 """Selects a fleet's stored windows. The plus keeps SQLite from sorting the rows of an index by device."""
 
-_USED_SEGMENTS = """
+_USED_PLACES = """
 WITH kept (extents) AS (
     SELECT extents FROM windows WHERE extents != ''
     UNION ALL SELECT extents FROM attempts WHERE extents != ''
     UNION ALL SELECT extents FROM quarantine WHERE extents != ''
 )
-SELECT DISTINCT CAST(extents AS INTEGER) FROM kept WHERE instr(extents, ',') = 0
+SELECT DISTINCT substr(extents, 1, instr(extents, ':') - 1) FROM kept WHERE instr(extents, ',') = 0
 UNION
-SELECT DISTINCT CAST(e.value AS INTEGER)
+SELECT DISTINCT substr(e.value, 1, instr(e.value, ':') - 1)
 FROM kept JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e WHERE instr(extents, ',') > 0
 """
 
@@ -82,14 +83,14 @@ class Retention:
     """Deletes old data of one gateway. Only one thread at a time may call sweep."""
 
     def __init__(
-        self, database: Database, objects: Objects, segments: Path, intake: Intake, metrics: Metrics
+        self, database: Database, store: Store, folder: Path, intake: Intake, metrics: Metrics
     ) -> None:
         self._database = database
-        self._objects = objects
-        self._segments = segments
+        self._store = store
+        self._folder = folder
         self._intake = intake
         self._metrics = metrics
-        self._reader = SegmentReader(segments)
+        self._reader = store.reader()
         self._stopping = threading.Event()
         self._sweeping = threading.Lock()
         self._swept: dict[int, int] = {}
@@ -105,7 +106,7 @@ class Retention:
         """Delete data that is now too old; nothing during a backup, which still copies it."""
         with self._sweeping, contextlib.ExitStack() as held:
             try:
-                held.enter_context(lock(self._segments.parent / BACKUP_LOCK_FILE, 0))
+                held.enter_context(lock(self._folder / BACKUP_LOCK_FILE, 0))
             except TimeoutError:
                 log.info("sweep put off", reason="a backup goes on")
                 return
@@ -121,7 +122,7 @@ class Retention:
                 self._delete_results(fleet[0], before)
                 self._delete_jobs(fleet[0], before - days * DAY)
             if rows or self._has_deletions():
-                self._collect_segments()
+                self._collect_places()
             self._collect_objects(now)
             with self._database.writing() as database:
                 delete_unused(database)
@@ -143,6 +144,7 @@ class Retention:
             ).fetchall()
             if not rows:
                 break
+            self._reader.prefetch([parse_extents(row["extents"]) for row in rows])
             parts = [self._parts(fleet, row) for row in rows]
             with self._database.writing() as database:
                 needed = _needed_from(database, fleet.id)
@@ -208,41 +210,43 @@ class Retention:
                 (fleet, before),
             )
 
-    # --- on the disk ----------------------------------------------------------------------------------------
+    # --- in the store ---------------------------------------------------------------------------------------
 
-    def _collect_segments(self) -> None:
-        # Whatever will ever refer to a segment before the newest is committed by now.
-        *complete, newest = segment_numbers(self._segments) or [0]
-        # A restored database may still book segments that went after it was copied.
-        booked = self._database.connection.execute(
-            "SELECT DISTINCT segment FROM segment_bytes WHERE segment < ?", (newest,)
-        )
-        candidates = {*complete, *(number for (number,) in booked)}
+    def _collect_places(self) -> None:
+        """Remove places that nothing refers to. Whatever will ever refer to one that no longer grows is
+        committed by now."""
+        # A restored database may still book places that went after it was copied.
+        rows = self._database.connection.execute("SELECT DISTINCT place FROM place_bytes")
+        booked = {place for (place,) in rows}
+        growing = self._store.growing()  # of what was booked before, or none of it
+        sizes = {found.name: found.size for found in self._store.places()}
+        candidates = (booked | sizes.keys()) - growing
         if not candidates:
             return
-        used = {number for (number,) in self._database.connection.execute(_USED_SEGMENTS)}
-        for number in sorted(candidates):
-            if number in used or self._stopping.is_set():
-                continue
+        candidates -= {place for (place,) in self._database.connection.execute(_USED_PLACES)}
+        gone = []
+        for place in sorted(candidates):
+            if self._stopping.is_set():
+                break
             with self._database.writing() as database:
                 database.execute(
-                    "UPDATE tenants SET bytes = max(0, tenants.bytes - s.bytes) FROM segment_bytes s "
-                    "WHERE s.segment = ? AND s.tenant = tenants.id",
-                    (number,),
+                    "UPDATE tenants SET bytes = max(0, tenants.bytes - p.bytes) FROM place_bytes p "
+                    "WHERE p.place = ? AND p.tenant = tenants.id",
+                    (place,),
                 )
-                database.execute("DELETE FROM segment_bytes WHERE segment = ?", (number,))
-            if number in complete:
-                path = segment_path(self._segments, number)
-                size = path.stat().st_size
-                path.unlink()
-                self._metrics.bytes_deleted.inc(size)
-        sync_directory(self._segments)
+                database.execute("DELETE FROM place_bytes WHERE place = ?", (place,))
+            if place in sizes:
+                gone.append(place)
+        self._store.remove_places(gone)
+        self._metrics.bytes_deleted.inc(sum(sizes[place] for place in gone))
 
     def _collect_objects(self, now: float) -> None:
-        candidates = self._objects.older_than(now - _YOUNG_SECONDS)
+        before = now - _YOUNG_SECONDS
+        stored = {found.name: found.modified for found in self._store.objects()}
+        candidates = [digest for digest, modified in stored.items() if modified < before]
         # A restored database may still book objects that went after it was copied.
         booked = {digest for (digest,) in self._database.connection.execute("SELECT digest FROM objects")}
-        candidates += [digest for digest in booked if not self._objects.has(digest)]
+        candidates += booked - stored.keys()
         if not candidates:
             return
         used = {digest for (digest,) in self._database.connection.execute(USED_OBJECTS)}
@@ -251,8 +255,8 @@ class Retention:
                 continue
             # In a transaction, in which finish sees that a result's objects are there.
             with self._database.writing() as database:
-                deleted = self._objects.delete(digest, now - _YOUNG_SECONDS)
-                if not self._objects.has(digest):
+                deleted = self._store.delete(digest, before)
+                if not self._store.sizes((digest,)):
                     database.execute("DELETE FROM objects WHERE digest = ?", (digest,))
             self._metrics.bytes_deleted.inc(deleted)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ciphermote.gateway.blobs import SEGMENT_BYTES
+from ciphermote.gateway.store.folder import SEGMENT_BYTES
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check windows read from segments again, as they were checked on arrival: length, checksums and tags. A bit
+"""Check windows read from a store again, as they were checked on arrival: length, checksums and tags. A bit
 flipped on the disk then causes no wrong result, and the window is named.
 """
 
@@ -11,9 +11,10 @@ from typing import NamedTuple
 from ciphermote import _evaluator
 from ciphermote.base.errors import KeyFileError
 from ciphermote.formats.tags import TagKeys
-from ciphermote.gateway.blobs import SegmentReader, parse_extents
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.store.extents import parse_extents
+from ciphermote.gateway.store.interface import Reader
 from ciphermote.gateway.wrapping import Wrapper
 
 _MOST_KEYS = 10_000
@@ -39,7 +40,7 @@ class StoredWindow(NamedTuple):
 class WindowChecker:
     """Checks stored windows of any fleet."""
 
-    def __init__(self, reader: SegmentReader, wrapper: Wrapper) -> None:
+    def __init__(self, reader: Reader, wrapper: Wrapper) -> None:
         self._reader = reader
         self._wrapper = wrapper
         self._keys: dict[tuple[int, int, int], TagKeys] = {}
@@ -48,9 +49,11 @@ class WindowChecker:
         """Return the fault of each window; None for an undamaged one."""
         found: list[str | None] = []
         given = []
-        for window in windows:
+        places = [parse_extents(window.extents) for window in windows]
+        self._reader.prefetch(places)
+        for window, extents in zip(windows, places, strict=True):
             try:
-                data = self._reader.read(parse_extents(window.extents))
+                data = self._reader.read(extents)
                 given.append((fleet.params, self._frames_key(fleet, window), window.counter, data))
                 found.append(None)
             except KeyFileError as error:

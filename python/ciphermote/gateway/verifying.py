@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check everything that a gateway has stored for damage: each page of the database, each window's bytes, each
-file in objects/. `ciphermote gateway verify` checks it at full speed, and a running gateway slowly.
+object. `ciphermote gateway verify` checks it at full speed, and a running gateway slowly.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from ciphermote.base.errors import KeyFileError
-from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.database import Database, connect
 from ciphermote.gateway.fleets import Fleet
-from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
+from ciphermote.gateway.gateway_files import DATABASE_FILE, WRAP_KEY_FILE
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.retention import USED_OBJECTS
+from ciphermote.gateway.store.extents import parse_extents
+from ciphermote.gateway.store.interface import Store
+from ciphermote.gateway.store.opening import open_store
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -39,10 +41,12 @@ class Damage(NamedTuple):
     sentence: str
 
 
-def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Iterator[Damage]:
+def verify(
+    folder: Path, read: Callable[[int], None] = lambda size: None, store: Store | None = None
+) -> Iterator[Damage]:
     """Yield all damage in the directory of a gateway, which may be running. read: called with the number of
-    bytes read. Changes nothing. Raises KeyFileError if there is no gateway, or if its wrapping key is
-    missing."""
+    bytes read. store: the gateway's; None to open it. Changes nothing. Raises KeyFileError if there is no
+    gateway, or if its wrapping key is missing."""
     path = folder / DATABASE_FILE
     if not path.is_file():
         raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
@@ -56,8 +60,9 @@ def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Ite
         yield from damaged
         if damaged:
             return  # rows cannot be relied on
-        yield from _windows(folder, database, read)
-        yield from _objects(folder, database, read)
+        store = store or open_store(folder)
+        yield from _windows(folder, store, database, read)
+        yield from _objects(store, database, read)
 
 
 def database_damage(database: sqlite3.Connection) -> list[Damage]:
@@ -70,8 +75,10 @@ def database_damage(database: sqlite3.Connection) -> list[Damage]:
     return [Damage("database", f"The database is damaged: {line}.") for line in found]
 
 
-def _windows(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
-    reader = SegmentReader(folder / SEGMENTS)
+def _windows(
+    folder: Path, store: Store, database: sqlite3.Connection, read: Callable[[int], None]
+) -> Iterator[Damage]:
+    reader = store.reader()
     checker = WindowChecker(reader, Wrapper(folder / WRAP_KEY_FILE))
     fleets: dict[int, Fleet] = {}
     after = 0
@@ -115,13 +122,12 @@ def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
     return found.fetchone() is None
 
 
-def _objects(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
-    objects = Objects(folder / OBJECTS)
+def _objects(store: Store, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
     for (digest,) in database.execute(USED_OBJECTS).fetchall():
         if not digest:
             continue
         try:
-            read(len(objects.get(digest)))
+            read(len(store.get(digest)))
         except KeyFileError as error:
             if digest in {used for (used,) in database.execute(USED_OBJECTS)}:  # no sweep has deleted it
                 yield Damage("object", str(error))
@@ -131,8 +137,9 @@ class Scrubber:
     """Verifies a running gateway's data, slowly enough not to disturb it. Only one thread at a time may call
     run."""
 
-    def __init__(self, folder: Path, database: Database, metrics: Metrics) -> None:
+    def __init__(self, folder: Path, store: Store, database: Database, metrics: Metrics) -> None:
         self._folder = folder
+        self._store = store
         self._database = database
         self._metrics = metrics
         self._stopping = threading.Event()
@@ -142,7 +149,7 @@ class Scrubber:
         """Verify everything once. Damage is counted and logged, and damage of the database ends readiness."""
         counts = dict.fromkeys(get_args(Kind), 0)
         with self._running, contextlib.suppress(_Stopped):
-            for damage in verify(self._folder, self._pause):
+            for damage in verify(self._folder, self._pause, self._store):
                 counts[damage.kind] += 1
                 self._metrics.damaged.labels(damage.kind).set(counts[damage.kind])
                 log.error("damaged", kind=damage.kind, what=damage.sentence)

@@ -18,14 +18,14 @@ import traceback
 from pathlib import Path
 
 from ciphermote.base.errors import Error
-from ciphermote.gateway.blobs import Objects, SegmentReader
 from ciphermote.gateway.computing import Cancelled, Result, compute
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
+from ciphermote.gateway.gateway_files import DATABASE_FILE, WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.store.opening import open_store
 from ciphermote.gateway.stored import WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -39,11 +39,11 @@ class Worker:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._database = Database(folder / DATABASE_FILE)
-        self._objects = Objects(folder / OBJECTS)
-        self._reader = SegmentReader(folder / SEGMENTS)
-        self._jobs = Jobs(self._database, self._objects)
+        self._store = open_store(folder)
+        self._reader = self._store.reader()
+        self._jobs = Jobs(self._database, self._store)
         wrapper = Wrapper(folder / WRAP_KEY_FILE)
-        self._mailbox = Mailbox(self._database, self._objects, wrapper)
+        self._mailbox = Mailbox(self._database, self._store, wrapper)
         self._checker = WindowChecker(self._reader, wrapper)
         self._name = name
         self.stopping = False
@@ -84,7 +84,7 @@ class Worker:
                 self._database.connection,
                 self._reader,
                 self._checker,
-                self._objects,
+                self._store,
                 progress,
             )
         except Cancelled:
