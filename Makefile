@@ -118,6 +118,17 @@ fuzz: setup-test
 chaos: setup-test
 	.venv/bin/python tests/gateway/chaos.py --kills $(or $(KILLS),100)
 
+## versitygw, an S3 server for the tests, of its Go module (needs Go 1.25 or later)
+versitygw: build/versitygw/versitygw
+
+build/versitygw/versitygw:
+	@command -v go >/dev/null || { echo "Install Go 1.25 or later first."; exit 1; }
+	GOBIN=$(CURDIR)/build/versitygw go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+## the gateway's stores on two S3 servers, moto and versitygw
+test-stores: setup-test versitygw
+	$(PYTEST) tests/gateway/test_stores.py tests/gateway/test_object_store.py
+
 ## cycles, RAM and flash of an encryption on a Cortex-M4; checks that no secret changes them
 bench-m4: setup-demo
 	.venv/bin/python bench/m4/run.py

@@ -48,9 +48,9 @@ SELECT (SELECT coalesce(sum(bytes), 0) FROM place_bytes WHERE tenant = :tenant),
 class Site:
     """A gateway over a directory, without HTTP."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str | None = None) -> None:
         self.folder = folder
-        self.gateway = Gateway(Settings(folder, reserve_bytes=0, segment_bytes=SEGMENT))
+        self.gateway = Gateway(Settings(folder, reserve_bytes=0, segment_bytes=SEGMENT, store=store))
         self.gateway.intake.start()
         self.tenant = self.gateway.registry.tenant("home")
         self.now = time.time()
@@ -111,9 +111,11 @@ class Site:
         return leased.id
 
 
-def on_site(folder: Path, what: Callable[[Site], Awaitable[None]]) -> None:
+def on_site(folder: Path, what: Callable[[Site], Awaitable[None]], store: str | None = None) -> None:
+    """store: the URL of an object store that has the bytes."""
+
     async def run() -> None:
-        site = Site(folder)
+        site = Site(folder, store)
         try:
             await what(site)
         finally:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,43 @@ def backup(
 
 
 @gateway.command()
+def backups(data: DataOption = Path("ciphermote-gateway")) -> None:
+    """List the backups of a gateway whose bytes are in an object store. What they refer to stays there.
+
+    **Out:** a line for each: its name, and the time at which it was whole.
+
+    Example:
+
+        ciphermote gateway backups --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.backup import kept_backups
+    for found in kept_backups(data):
+        when = datetime.fromtimestamp(found.modified, UTC)
+        unfinished = "" if found.size else "  unfinished: everything stays in the store meanwhile"
+        typer.echo(f"{found.name}  {when:%Y-%m-%dT%H:%M:%SZ}{unfinished}")
+
+
+@gateway.command()
+def forget(
+    name: Annotated[str, typer.Argument(metavar="BACKUP", help="Its name, as `backups` lists it.")],
+    data: DataOption = Path("ciphermote-gateway"),
+) -> None:
+    """Let objects go that only this backup refers to: it cannot be restored any more.
+
+    **Out:** the gateway's next sweep deletes those objects from its object store.
+
+    Example:
+
+        ciphermote gateway forget 20260401T120000Z-1f00c0de --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.backup import forget_backup
+    forget_backup(data, name)
+    say(f"Backup {name} is forgotten: what only it refers to goes with the gateway's next sweep.")
+
+
+@gateway.command()
 def restore(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A backup.")],
     secrets: Annotated[Path, typer.Option(metavar="DIR", help="The place of its keys and certificates.")],
@@ -89,6 +127,7 @@ def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
         ciphermote gateway verify --data /var/lib/ciphermote
     """
     with _Packages():
+        from ciphermote.gateway.store.interface import StoreUnavailable
         from ciphermote.gateway.verifying import verify as run
     read = count = 0
 
@@ -102,6 +141,8 @@ def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
             count += 1
     except sqlite3.DatabaseError as error:
         fail(f"The database of {data} cannot be read ({error}): restore a backup.")
+    except StoreUnavailable as error:
+        fail(str(error))
     if count:
         fail(f"{count:,} damaged: restore a backup, or have jobs leave damaged windows out.")
     say(f"No damage: the database and {read:,} bytes of windows and files are as they were stored.")

@@ -59,6 +59,15 @@ def serve(
             envvar="CIPHERMOTE_SEGMENT",
         ),
     ] = 256,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep what devices sent, keys and results in an object store: s3://BUCKET/PREFIX, or gs:// "
+            "or az://. Credentials come from the environment.",
+            envvar="CIPHERMOTE_STORE",
+        ),
+    ] = None,
 ) -> None:
     """Run a gateway: receive and store fleets' ciphertexts, and run their owners' computations.
 
@@ -80,6 +89,7 @@ def serve(
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
         from ciphermote.gateway.settings import Broker, Settings
+        from ciphermote.gateway.store.urls import check_url
         from ciphermote.gateway.tls import check_pair
     except ModuleNotFoundError as error:
         raise ParameterError(
@@ -90,13 +100,17 @@ def serve(
         raise ParameterError("A certificate and its key go together: give both, or neither.")
     if certificate is not None and key is not None:
         check_pair(certificate, key)
+    if store is not None:
+        check_url(store)
     found = None
     if broker is not None:
         name, _, number = broker.partition(":")
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
         found = Broker(name, int(number or 8883), broker_ca)
-    settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20, segment << 20)
+    settings = Settings(
+        data, host, port, certificate, key, found, workers, reserve << 20, segment << 20, store
+    )
     _check_address(host, port)
     configure()
     ready = f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}."

@@ -5,6 +5,9 @@ The database is copied in one read transaction, which writers do not disturb, so
 objects are copied: everything that the copy refers to exists by then, and stays during the backup, because no
 sweep begins (BACKUP_LOCK_FILE). Files in an earlier backup are not copied again. Only the owner can read the
 files.
+
+What lies in an object store is not copied: what the copy of the database refers to stays there, as long as
+the store has a record of the backup (store/backups.py).
 """
 
 from __future__ import annotations
@@ -13,15 +16,19 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
 
 from ciphermote.base.errors import KeyFileError
-from ciphermote.base.files import lock, sync_directory
+from ciphermote.base.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.database import connect
 from ciphermote.gateway.gateway_files import (
     BACKUP_LOCK_FILE,
+    BACKUP_NAME_FILE,
     DATABASE_FILE,
     OBJECTS,
     OPERATOR_TOKEN_FILE,
@@ -30,7 +37,13 @@ from ciphermote.gateway.gateway_files import (
     TLS,
     WRAP_KEY_FILE,
 )
+from ciphermote.gateway.retention import USED_OBJECTS, USED_PLACES
+from ciphermote.gateway.store.interface import Stored, StoreUnavailable
+from ciphermote.gateway.store.opening import open_object_store
 from ciphermote.gateway.verifying import database_damage
+
+if TYPE_CHECKING:
+    from ciphermote.gateway.store.object_store import ObjectStore
 
 _LOCK_SECONDS = 3600.0
 _SECRETS = (WRAP_KEY_FILE, OPERATOR_TOKEN_FILE, OWNER_TOKEN_FILE)
@@ -39,7 +52,8 @@ _SCRATCH = ".new"
 
 @dataclass
 class Copied:
-    """Figures of a backup. files, size: number and bytes of new segments and objects; database: its bytes."""
+    """Figures of a backup. files, size: number and bytes of new segments and objects, which an object
+    store has none of; database: its bytes."""
 
     database: int = 0
     files: int = 0
@@ -50,30 +64,93 @@ def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
     """Copy a gateway's directory, and its secrets to a separate directory (None: do not copy them). An
     earlier backup in target stays intact until the new one is complete. Raises KeyFileError if there is no
     gateway, or if its database is damaged, or OSError."""
-    if not (data / DATABASE_FILE).is_file():
-        raise KeyFileError(f"{data} has no {DATABASE_FILE}: name a gateway's directory (--data).")
+    _check_gateway(data)
     for place in filter(None, (target, secrets)):
         if place.resolve().is_relative_to(data.resolve()):
             raise KeyFileError(f"{place} is in the gateway's own directory: name another place.")
         _make(place)
     copied = Copied()
-    with lock(data / BACKUP_LOCK_FILE, _LOCK_SECONDS):
-        scratch = target / f"{DATABASE_FILE}{_SCRATCH}"
-        _copy_database(data / DATABASE_FILE, scratch)
-        copied.database = scratch.stat().st_size
-        for folder in (SEGMENTS, OBJECTS):
-            _make(target / folder)
-            _copy_new(data / folder, target / folder, copied)
-        _forget_log(target)
-        os.replace(scratch, target / DATABASE_FILE)
-        sync_directory(target)
-        for folder in (SEGMENTS, OBJECTS):
-            for path in _files(target / folder):
-                if not (data / folder / path.name).exists():
-                    path.unlink()
+    scratch = target / f"{DATABASE_FILE}{_SCRATCH}"
+    with lock(data / BACKUP_LOCK_FILE, _LOCK_SECONDS), _object_store(data) as store:
+        if store is None:
+            _copy_database(data / DATABASE_FILE, scratch)
+            for folder in (SEGMENTS, OBJECTS):
+                _make(target / folder)
+                _copy_new(data / folder, target / folder, copied)
+            _replace_database(scratch, target, copied)
+            for folder in (SEGMENTS, OBJECTS):
+                for path in _files(target / folder):
+                    if not (data / folder / path.name).exists():
+                        path.unlink()
+        else:
+            _back_up_with_store(data / DATABASE_FILE, scratch, target, store, copied)
     if secrets is not None:
         _copy_secrets(data, secrets)
     return copied
+
+
+def kept_backups(data: Path) -> list[Stored]:
+    """Return the backups of a gateway that its object store keeps objects for, the oldest first."""
+    with _object_store(data) as store:
+        return [] if store is None else store.backups()
+
+
+def forget_backup(data: Path, name: str) -> None:
+    """Let objects go that only a backup refers to. Raises KeyFileError if there is no such backup."""
+    with _object_store(data) as store:
+        if store is None or name not in {found.name for found in store.backups()}:
+            raise KeyFileError(f"There is no backup {name}: list those that are kept.")
+        store.unmark_backup(name)
+
+
+def _check_gateway(data: Path) -> None:
+    if not (data / DATABASE_FILE).is_file():
+        raise KeyFileError(f"{data} has no {DATABASE_FILE}: name a gateway's directory (--data).")
+
+
+@contextlib.contextmanager
+def _object_store(data: Path) -> Iterator[ObjectStore | None]:
+    """Provide a gateway's object store within the block; None if its directory has the bytes."""
+    _check_gateway(data)
+    with contextlib.closing(connect(data / DATABASE_FILE)) as database:
+        store = open_object_store(data, database)
+    try:
+        yield store
+    except StoreUnavailable as error:
+        raise KeyFileError(str(error)) from None
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _back_up_with_store(
+    source: Path, scratch: Path, target: Path, store: ObjectStore, copied: Copied
+) -> None:
+    """Copy the database, and have the store keep what the copy refers to, instead of what the backup before
+    did."""
+    name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{token_hex(4)}"
+    store.mark_backup(name, None)
+    try:
+        _copy_database(source, scratch)
+        with contextlib.closing(_read_only(scratch)) as copy:
+            named = [*copy.execute(USED_PLACES), *copy.execute(USED_OBJECTS)]
+            store.mark_backup(name, (each for (each,) in named if each))
+    except BaseException:
+        store.unmark_backup(name)
+        raise
+    _replace_database(scratch, target, copied)
+    before = target / BACKUP_NAME_FILE
+    old = before.read_text().strip() if before.exists() else None
+    write_atomically(before, f"{name}\n".encode(), 0o600)
+    if old is not None:
+        store.unmark_backup(old)
+
+
+def _replace_database(scratch: Path, target: Path, copied: Copied) -> None:
+    copied.database = scratch.stat().st_size
+    _forget_log(target)
+    os.replace(scratch, target / DATABASE_FILE)
+    sync_directory(target)
 
 
 def restore(backup: Path, secrets: Path, data: Path) -> None:
@@ -105,7 +182,7 @@ def _copy_database(source: Path, target: Path) -> None:
     try:
         with contextlib.closing(connect(source)) as database:
             database.execute("VACUUM INTO ?", (str(target),))
-        with contextlib.closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=ro", uri=True)) as copy:
+        with contextlib.closing(_read_only(target)) as copy:
             damage = [found.sentence for found in database_damage(copy)]
     except sqlite3.DatabaseError as error:
         damage = [str(error)]
@@ -116,6 +193,10 @@ def _copy_database(source: Path, target: Path) -> None:
             "`ciphermote gateway verify`, and restore that if the database is damaged."
         )
     _sync(target)
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _copy_new(source: Path, target: Path, copied: Copied) -> None:

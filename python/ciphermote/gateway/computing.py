@@ -197,25 +197,23 @@ def compute(
 def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: Progress) -> list[Input]:
     """Return the undamaged windows. Raises EngineError that names the others, unless the job leaves them
     out."""
-    sound: list[Input] = []
-    damaged: list[str] = []
-    for batch in _batches(inputs):
+    damaged: dict[Input, str] = {}
+    for batch in _batches(_by_place(inputs)):
         faults = checker.faults(job.fleet, [found.stored for found in batch])
         for found, fault in zip(batch, faults, strict=True):
-            if fault is None:
-                sound.append(found)
-            else:
-                damaged.append(f"{found.stored} ({fault.rstrip('.')})")
+            if fault is not None:
+                damaged[found] = f"{found.stored} ({fault.rstrip('.')})"
         progress(0, len(inputs))
     if damaged and not job.spec.leave_out_damaged:
         more = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+        named = "; ".join([damaged[found] for found in inputs if found in damaged][:_NAMED])
         raise EngineError(
-            f"Damaged in the gateway's store: {'; '.join(damaged[:_NAMED])}{more}. Have the operator restore "
+            f"Damaged in the gateway's store: {named}{more}. Have the operator restore "
             "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
         )
     if damaged:
         log.warning("damaged windows left out", job=job.id, windows=len(damaged))
-    return sound
+    return [found for found in inputs if found not in damaged]
 
 
 def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
@@ -275,10 +273,10 @@ def _compact_sum(job: Job, inputs: list[Input], reader: Reader, progress: Progre
     ]
     compact_bounds.check(fleet.compact_set, terms)
     total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
-    weighted = [(found, weight) for found, weight in zip(inputs, weights, strict=True) if weight]
-    windows = _read(reader, [found for found, _ in weighted])
-    for done, ((found, weight), data) in enumerate(zip(weighted, windows, strict=True), 1):
-        total.add(_compact_window(fleet, found, data), weight)
+    weighted = {found: weight for found, weight in zip(inputs, weights, strict=True) if weight}
+    ordered = _by_place(weighted)
+    for done, (found, data) in enumerate(zip(ordered, _read(reader, ordered), strict=True), 1):
+        total.add(_compact_window(fleet, found, data), weighted[found])
         progress(done, len(inputs))
     return total.result(None).to_bytes()
 
@@ -303,6 +301,16 @@ def _read(reader: Reader, inputs: list[Input]) -> Iterator[bytes]:
         places = [parse_extents(found.extents) for found in batch]
         reader.prefetch(places)
         yield from map(reader.read, places)
+
+
+def _by_place(inputs: Iterable[Input]) -> list[Input]:
+    """Order windows as they lie in the store, for computations that need no other order."""
+
+    def place(found: Input) -> tuple[str, int]:
+        name, offset, _ = found.extents.split(":", 2)
+        return name, int(offset)
+
+    return sorted(inputs, key=place)
 
 
 def _batches(inputs: Iterable[Input]) -> Iterator[list[Input]]:
@@ -367,7 +375,9 @@ class _FullComputation:
         windows = count_of(len(inputs), "window")
         match self._spec.kind:
             case "sum" | "mean":
-                groups = _in_groups(self._job, inputs)
+                groups = [
+                    group if self._own_keys else _by_place(group) for group in _in_groups(self._job, inputs)
+                ]
                 for group in groups:
                     windows = count_of(len(group), "window")
                     self._check_room(f"The {self._spec.kind} of {windows}", group)
@@ -494,8 +504,11 @@ class _FullComputation:
 
     def _windows(self, inputs: list[Input]) -> Iterator[Ciphertext]:
         """Yield the windows one by one, under the owner's key."""
-        for found in self._counted(inputs):
-            yield self._sum([found])
+        counted = self._counted(inputs)
+        for batch in _batches(inputs):
+            self._reader.prefetch([parse_extents(found.extents) for found in batch])
+            for found in islice(counted, len(batch)):
+                yield self._sum([found])
 
     def _weighted_sum(self, inputs: list[Input]) -> bytes:
         assert self._spec.weights is not None
@@ -511,7 +524,7 @@ class _FullComputation:
 
     def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
         sums = [(native.Sum(self._context), KnownSum(distinct=True)) for _ in range(2)]
-        for window in self._windows(inputs):
+        for window in self._windows(_by_place(inputs)):
             for (total, known), term in zip(sums, (window, self._evaluator.square(window)), strict=True):
                 total.add(term.hosted)
                 known.add(term.known)

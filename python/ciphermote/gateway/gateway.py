@@ -37,7 +37,7 @@ from ciphermote.gateway.refusals import Refusal, is_damage
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
-from ciphermote.gateway.store.opening import open_store
+from ciphermote.gateway.store.opening import open_store, settle_store
 from ciphermote.gateway.verifying import Scrubber
 from ciphermote.gateway.wrapping import Wrapper, make_wrap_key
 from ciphermote.rest.requests import TenantRequest
@@ -80,7 +80,8 @@ class Gateway:
         self._check_wrap_key(folder / WRAP_KEY_FILE)
         make_wrap_key(folder / WRAP_KEY_FILE)
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
-        self.store = open_store(folder, settings.segment_bytes)
+        settle_store(folder, self.database.connection, settings.store)
+        self.store = open_store(folder, self.database.connection, settings.segment_bytes)
         self.access = Access(self.database)
         self.idempotency = Idempotency(self.database)
         self.intake = Intake(
@@ -152,6 +153,8 @@ class Gateway:
             return self.database.damage
         if not (self.settings.data / DATABASE_FILE).exists():
             return "the database is missing"
+        if self.store.trouble is not None:
+            return self.store.trouble
         room = os.statvfs(self.settings.data)
         free = room.f_bavail * room.f_frsize
         self.metrics.free_bytes.set(free)

@@ -23,6 +23,8 @@ from pathlib import Path
 DATABASE_FILE = "gateway.db"
 LOCK_FILE = "lock"
 BACKUP_LOCK_FILE = "backup.lock"
+BACKUP_NAME_FILE = "backup.name"
+"""In a backup: its name in the object store that has the bytes."""
 SEGMENTS = "segments"
 OBJECTS = "objects"
 WRAP_KEY_FILE = "wrap.key"

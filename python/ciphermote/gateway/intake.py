@@ -2,11 +2,16 @@
 """The intake: deliveries are checked, judged, stored and only then answered, many at a time.
 
 One thread takes all deliveries since its last round: the C library checks every byte without the
-interpreter's lock, the rules of devices.py decide, the bytes are appended to a segment and synced, the rows
-are committed, and then all are answered at once. So a round costs two syncs, however many deliveries it has,
-and the next round gathers while the disk works, and for a millisecond more. A round takes deliveries from
-each device in turn (turns.py): whatever others send, a device's delivery is in the next round, unless more
-devices have one than fit a round.
+interpreter's lock, the rules of devices.py decide, the bytes are appended to the store, the rows are
+committed, and then all are answered at once. So a round costs two syncs of a disk, however many deliveries it
+has, and the next round gathers while the disk works, and for a millisecond more. A round takes deliveries
+from each device in turn (turns.py): whatever others send, a device's delivery is in the next round, unless
+more devices have one than fit a round.
+
+A store that takes several rounds at a time gets them: the thread judges the next round, as if those in flight
+were committed, while other threads append their bytes. Rounds are committed and answered in order. If one
+fails, those after it fail too, since they were judged by states that never were; and a state is read from the
+database only when no round in flight changes it.
 """
 
 from __future__ import annotations
@@ -18,11 +23,11 @@ import queue
 import sqlite3
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
@@ -41,7 +46,7 @@ from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.quotas import WINDOW_ROW_BYTES, out_of_room
 from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
 from ciphermote.gateway.store.extents import Extent, extents_text, parse_extents
-from ciphermote.gateway.store.interface import Piece, Store
+from ciphermote.gateway.store.interface import Piece, Store, StoreUnavailable
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -57,6 +62,8 @@ all who wait for answers are in every round, and not half of them in every other
 _ROUND = 512
 _ROUND_BYTES = 32 << 20
 _MOST_DEVICES = 20_000
+_MOST_SECONDS = 600.0
+"""How long a round may be in flight: less than objects that no row refers to stay (retention.py)."""
 _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
 
@@ -91,6 +98,10 @@ class _Errand:
     done: Future[None] = field(default_factory=Future)
 
 
+class _Appended:
+    """Tells the thread that a round's bytes are stored, or that this failed."""
+
+
 @dataclass(eq=False, slots=True)
 class _Window:
     """A window that counts. parts: by place, (places, tag)."""
@@ -107,9 +118,13 @@ class _Window:
 
 @dataclass(eq=False)
 class _Round:
-    """The writes of a round. pieces: bytes to append, and functions that get their extents."""
+    """The writes of a round, and its messages. pieces: bytes to append, and functions that get their
+    extents."""
 
     now: float
+    messages: list[_Message]
+    started: float = field(default_factory=time.perf_counter)
+    appended: Future[list[Extent]] = field(default_factory=Future)
     pieces: list[Piece] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
@@ -121,6 +136,12 @@ class _Round:
     """By place and tenant."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: its quota of bytes, and its bytes before the round."""
+    attempts: list[tuple[tuple[Any, ...], list[Extent]]] = field(default_factory=list)
+    """The rows of changed attempts, and their extents."""
+    seen: list[tuple[int, int, int]] = field(default_factory=list)
+    """Ids of devices, each with its newest counter and newest window."""
+    places: set[tuple[int, int]] = field(default_factory=set)
+    """Devices, by their fleets' ids and their numbers."""
 
     def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
         self.pieces.append(Piece(fleet.tenant, fleet.id, data))
@@ -134,6 +155,24 @@ class _Round:
             self.changed[device.id, counter] = device, None
         else:
             self.changed.pop((device.id, counter), None)
+
+    def freeze(self) -> None:
+        """Fix the rows, because later rounds change the states."""
+        for (device, counter), (_, attempt) in self.changed.items():
+            if attempt is not None:
+                row = (
+                    *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
+                    *(parts_text(attempt.parts, attempt.places), attempt.measured, attempt.state, self.now),
+                )
+                self.attempts.append((row, attempt.extents))
+                attempt.is_stored = True
+        self.seen = [(device.id, device.newest, device.newest_window) for device in self.devices.values()]
+        self.places = {(device.fleet.id, device.number) for device in self.devices.values()}
+
+    def new_bytes(self, tenant: int) -> int:
+        """Return the bytes that the round adds to a tenant's."""
+        rows = sum(window.device.fleet.tenant == tenant for window in self.counted)
+        return self.bytes_by_tenant.get(tenant, 0) + rows * WINDOW_ROW_BYTES
 
     def saw(self, device: DeviceState, counter: int, number: int) -> None:
         """Record authentic frames of a device with this counter and window."""
@@ -243,7 +282,13 @@ class Intake:
         self._wrapper = wrapper
         self._metrics = metrics
         self._reserve_bytes = reserve_bytes
-        self._queue: queue.SimpleQueue[_Message | _Errand | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Message | _Errand | _Appended | None] = queue.SimpleQueue()
+        self._in_flight: deque[_Round] = deque()
+        """Rounds that are judged and not yet committed, the oldest first."""
+        self._pool: ThreadPoolExecutor | None = None
+        """Appends to a store that takes several rounds at a time."""
+        if store.most_in_flight > 1:
+            self._pool = ThreadPoolExecutor(store.most_in_flight, "append")
         self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
         self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
         self._pending = DeviceShares(MOST_PENDING)
@@ -261,6 +306,8 @@ class Intake:
         self._stopping = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
+        if self._pool is not None:
+            self._pool.shutdown()
         self._store.close()
         self._reader.close()
 
@@ -349,56 +396,111 @@ class Intake:
         self._database.connection.execute("PRAGMA temp_store = MEMORY")
         turns: Turns[_Message] = Turns()
         ends = False
-        while turns or not ends:
-            ends = self._gather(turns) or ends
+        while turns or self._in_flight or not ends:
+            ends = self._gather(turns, ends)
+            self._settle()
             messages: list[_Message] = []
             size = 0
-            while turns and len(messages) < _ROUND and size < _ROUND_BYTES:
+            is_free = self._is_free
+            while is_free and turns and len(messages) < _ROUND and size < _ROUND_BYTES:
                 messages.append(turns.take())
                 size += len(messages[-1].data)
             if messages:
                 self._round(messages)
-                assert self._loop is not None
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    self._loop.call_soon_threadsafe(_answer, messages)
                 time.sleep(GATHERING_SECONDS)
 
-    def _gather(self, turns: Turns[_Message]) -> bool:
-        """Gather deliveries, waiting if there are none, and return whether the intake ends."""
-        ends = False
+    @property
+    def _is_free(self) -> bool:
+        """Whether another round may begin."""
+        return len(self._in_flight) < self._store.most_in_flight
+
+    def _gather(self, turns: Turns[_Message], ends: bool) -> bool:  # noqa: FBT001
+        """Gather deliveries, waiting if there is nothing to do, and return whether the intake ends."""
         with contextlib.suppress(queue.Empty):
             while True:
-                more = self._queue.get(block=not turns and not ends)
+                is_idle = not (turns and self._is_free) and not (ends and not self._in_flight)
+                more = self._queue.get(block=is_idle)
                 if more is None:
                     ends = True
+                elif isinstance(more, _Appended):
+                    break
                 elif isinstance(more, _Errand):
+                    self._drain()
                     _run_errand(more)
                 else:
                     turns.add(more.fleet.tenant, (more.fleet.id, more.number), more)
         return ends
 
+    # --- rounds ---------------------------------------------------------------------------------------------
+
     def _round(self, messages: list[_Message]) -> None:
-        started = time.perf_counter()
+        this = _Round(time.time(), messages)
         try:
-            self._take_round(messages)
+            self._judge_round(this)
         except Exception as error:
-            self._database.notice(error)
-            # What was judged may not be kept: forget it all, and have everything sent again.
-            self._devices.clear()
-            stopped = isinstance(error, OSError | sqlite3.OperationalError)
-            failure: Exception = of_storage(error) or (disk_full(error) if stopped else error)
-            for message in messages:
+            self._fail([this], error)
+            return
+        self._in_flight.append(this)
+        if not this.pieces:
+            this.appended.set_result([])
+        elif self._pool is not None:
+            this.appended = self._pool.submit(self._store.append, this.pieces, this.now)
+            this.appended.add_done_callback(lambda _: self._queue.put(_Appended()))
+        else:
+            try:
+                this.appended.set_result(self._store.append(this.pieces, this.now))
+            except Exception as error:
+                this.appended.set_exception(error)
+        self._settle()
+
+    def _settle(self) -> Exception | None:
+        """Commit and answer rounds whose bytes are stored, in order. Return why one failed, if one did."""
+        while self._in_flight and self._in_flight[0].appended.done():
+            try:
+                self._commit(self._in_flight[0])
+            except Exception as error:
+                failed = list(self._in_flight)
+                self._in_flight.clear()
+                self._fail(failed, error)
+                return error
+            self._end(self._in_flight.popleft())
+        return None
+
+    def _drain(self) -> Exception | None:
+        """Wait for the rounds in flight. Return why one failed, if one did."""
+        while self._in_flight:
+            wait([self._in_flight[0].appended])
+            failure = self._settle()
+            if failure is not None:
+                return failure
+        return None
+
+    def _fail(self, rounds: list[_Round], error: Exception) -> None:
+        self._database.notice(error)
+        # What was judged may not be kept: forget it all, and have everything sent again.
+        self._devices.clear()
+        stopped = isinstance(error, OSError | sqlite3.OperationalError)
+        failure: Exception = of_storage(error) or (disk_full(error) if stopped else error)
+        for this in rounds:
+            for message in this.messages:
                 if not isinstance(message.answer, Refusal):
                     message.answer = failure
             self._metrics.storage_failures.inc()
-        self._metrics.rounds.observe(len(messages))
-        self._metrics.round_seconds.observe(time.perf_counter() - started)
+            self._end(this)
 
-    def _take_round(self, messages: list[_Message]) -> None:
+    def _end(self, this: _Round) -> None:
+        """Answer a round."""
+        self._metrics.rounds.observe(len(this.messages))
+        self._metrics.round_seconds.observe(time.perf_counter() - this.started)
+        assert self._loop is not None
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(_answer, this.messages)
+
+    def _judge_round(self, this: _Round) -> None:
         self._drop_stale()
         self._check_space()
         known = []
-        for message in messages:
+        for message in this.messages:
             try:
                 message.device = self._device(message)
                 known.append(message)
@@ -411,17 +513,28 @@ class Intake:
                 if m.device is not None
             ]
         )
-        this = _Round(time.time())
         for message, delivery in zip(known, deliveries, strict=True):
             assert message.device is not None
             try:
                 message.answer = self._judge(message, message.device, delivery, this)
             except Refusal as refusal:
                 message.answer = refusal
+        this.freeze()
+
+    def _commit(self, this: _Round) -> None:
+        extents = this.appended.result()
+        if self._pool is not None and time.perf_counter() - this.started > _MOST_SECONDS:
+            raise StoreUnavailable("A round took so long that its bytes may have been collected as orphans.")
+        for piece, extent, placed in zip(this.pieces, extents, this.placed, strict=True):
+            placed(extent)
+            this.bytes_by_place[extent.place, piece.tenant] += extent.size
         if this.devices or this.quarantined:
-            self._write(this)
+            with self._database.writing() as database:
+                self._write_rows(database, this)
+        later = [other for other in self._in_flight if other is not this]
         for device in this.devices.values():
-            device.trim()
+            if not any(device.id in other.devices for other in later):
+                device.trim()
         self._metrics.bytes_kept.inc(sum(this.bytes_by_tenant.values()))
         self._metrics.windows.inc(len(this.counted))
 
@@ -441,6 +554,10 @@ class Intake:
         place = message.fleet.id, message.number
         state = self._devices.get(place)
         if state is None:
+            if any(place in this.places for this in self._in_flight):
+                failure = self._drain()
+                if failure is not None:
+                    raise failure
             state = self._load(message)
             self._devices[place] = state
         else:
@@ -527,11 +644,10 @@ class Intake:
     def _check_quota(self, tenant: int, size: int, this: _Round) -> None:
         """Raises Refusal for a new attempt that exceeds the tenant's quota."""
         if tenant not in this.quotas:
-            this.quotas[tenant] = tuple(
-                self._database.connection.execute(
-                    "SELECT most_bytes, bytes FROM tenants WHERE id = ?", (tenant,)
-                ).fetchone()
-            )
+            most, kept = self._database.connection.execute(
+                "SELECT most_bytes, bytes FROM tenants WHERE id = ?", (tenant,)
+            ).fetchone()
+            this.quotas[tenant] = most, kept + sum(each.new_bytes(tenant) for each in self._in_flight)
         most, kept = this.quotas[tenant]
         if kept + this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES > most:
             raise out_of_room(kept, most)
@@ -663,9 +779,10 @@ class Intake:
     ) -> dict[int, tuple[int, int]] | None:
         """Return the parts of a stored window; None if unknown, because its bytes are deleted and a backup
         without them was restored before."""
-        for window in this.counted:
-            if window.device is device and window.counter == counted.counter:
-                return window.parts
+        for each in (*self._in_flight, this):
+            for window in each.counted:
+                if window.device is device and window.counter == counted.counter:
+                    return window.parts
         row = self._database.connection.execute(
             "SELECT extents, parts FROM windows WHERE device = ? AND counter = ?",
             (device.id, counted.counter),
@@ -708,8 +825,9 @@ class Intake:
             "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?",
             (device.id, counter, kind),
         ).fetchone()
-        now = sum(1 for other, *_ in this.quarantined if other is device)
-        if same or kept + now >= MOST_QUARANTINED:
+        rounds = (*self._in_flight, this)
+        now = [other[1:3] for each in rounds for other in each.quarantined if other[0].id == device.id]
+        if same or (counter, kind) in now or kept + len(now) >= MOST_QUARANTINED:
             return
         extents: list[Extent] = []
         this.keep(device.fleet, message.data, extents.append)
@@ -721,16 +839,7 @@ class Intake:
         place = device.number, device.epoch, number, counter, tags
         return Outcome(receipt_bytes(device.keys.receipts, verdict, *place), verdict, 0)
 
-    # --- the disk -------------------------------------------------------------------------------------------
-
-    def _write(self, this: _Round) -> None:
-        if this.pieces:
-            extents = self._store.append(this.pieces, this.now)
-            for piece, extent, placed in zip(this.pieces, extents, this.placed, strict=True):
-                placed(extent)
-                this.bytes_by_place[extent.place, piece.tenant] += extent.size
-        with self._database.writing() as database:
-            self._write_rows(database, this)
+    # --- the database ---------------------------------------------------------------------------------------
 
     def _write_rows(self, database: sqlite3.Connection, this: _Round) -> None:
         now = this.now
@@ -745,30 +854,18 @@ class Intake:
                 for window in this.counted
             ],
         )
-        changed = [(*key, *value) for key, value in this.changed.items()]
         write_values(
             database,
             "DELETE FROM attempts WHERE (device, counter) IN (VALUES",
-            [(device, counter) for device, counter, _, attempt in changed if attempt is None],
+            [key for key, (_, attempt) in this.changed.items() if attempt is None],
             ")",
         )
         write_values(
             database,
             "REPLACE INTO attempts "
-            "(device, counter, number, random, agreed, parts, measured, extents, state, arrived) VALUES",
-            [
-                (
-                    *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
-                    *(parts_text(attempt.parts, attempt.places), attempt.measured),
-                    *(extents_text(attempt.extents), attempt.state, now),
-                )
-                for device, counter, _, attempt in changed
-                if attempt is not None
-            ],
+            "(device, counter, number, random, agreed, parts, measured, state, arrived, extents) VALUES",
+            [(*row, extents_text(extents)) for row, extents in this.attempts],
         )
-        for _, attempt in this.changed.values():
-            if attempt is not None:
-                attempt.is_stored = True
         write_values(
             database,
             "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived) VALUES",
@@ -782,8 +879,8 @@ class Intake:
             database,
             "WITH seen (id, newest, newest_window, windows, at) AS (VALUES",
             [
-                (device.id, device.newest, device.newest_window, counted[device.id], now)
-                for device in this.devices.values()
+                (device, newest, newest_window, counted[device], now)
+                for device, newest, newest_window in this.seen
             ],
             ") UPDATE devices SET newest = max(devices.newest, seen.newest), "
             "newest_window = max(devices.newest_window, seen.newest_window), "

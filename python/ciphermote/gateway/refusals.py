@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+from ciphermote.gateway.store.interface import StoreUnavailable
 from ciphermote.rest.answers import Problem
 from ciphermote.rest.http import PROBLEM_TYPE
 
@@ -46,6 +47,16 @@ def disk_full(error: OSError | Exception) -> Refusal:
     )
 
 
+def store_unavailable() -> Refusal:
+    """Make the refusal for an object store that does not answer; nothing was stored."""
+    return Refusal(
+        503,
+        "storage",
+        "The gateway cannot reach its object store now, and kept nothing of this: keep it and send it again.",
+        retry_after=5,
+    )
+
+
 def failed() -> Refusal:
     """Make the refusal for an unforeseen error."""
     return Refusal(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
@@ -62,6 +73,8 @@ def is_damage(error: BaseException) -> bool:
 def of_storage(error: Exception) -> Refusal | None:
     """Make the refusal for an error of the disk or the database that is temporary, or that a deletion caused;
     None for any other."""
+    if isinstance(error, StoreUnavailable):
+        return store_unavailable()
     if isinstance(error, sqlite3.IntegrityError) and str(error) == "deleted":
         return Refusal(410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept.")
     if is_damage(error):

@@ -36,13 +36,13 @@ STEADY_SECONDS = 3600.0
 _JUMP_SECONDS = 5.0
 _BATCH = 500
 _YOUNG_SECONDS = 3600.0
-"""An object younger than this may belong to an unfinished job or upload."""
+"""An object younger than this may belong to an unfinished job, upload or round."""
 _ATTEMPTS_SECONDS = 60.0
 
 _KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
 """Selects a fleet's stored windows. The plus keeps SQLite from sorting the rows of an index by device."""
 
-_USED_PLACES = """
+USED_PLACES = """
 WITH kept (extents) AS (
     SELECT extents FROM windows WHERE extents != ''
     UNION ALL SELECT extents FROM attempts WHERE extents != ''
@@ -121,8 +121,8 @@ class Retention:
                 self._intake.drop_attempts(fleet[0], before).result(_ATTEMPTS_SECONDS)
                 self._delete_results(fleet[0], before)
                 self._delete_jobs(fleet[0], before - days * DAY)
-            if rows or self._has_deletions():
-                self._collect_places()
+            if rows or self._has_deletions() or self._store.has_orphans:
+                self._collect_places(now)
             self._collect_objects(now)
             with self._database.writing() as database:
                 delete_unused(database)
@@ -212,18 +212,23 @@ class Retention:
 
     # --- in the store ---------------------------------------------------------------------------------------
 
-    def _collect_places(self) -> None:
+    def _collect_places(self, now: float) -> None:
         """Remove places that nothing refers to. Whatever will ever refer to one that no longer grows is
-        committed by now."""
+        committed by now, unless it is young and nobody's yet: then its round may still be in flight."""
         # A restored database may still book places that went after it was copied.
         rows = self._database.connection.execute("SELECT DISTINCT place FROM place_bytes")
         booked = {place for (place,) in rows}
         growing = self._store.growing()  # of what was booked before, or none of it
-        sizes = {found.name: found.size for found in self._store.places()}
-        candidates = (booked | sizes.keys()) - growing
+        sizes, young = {}, set()
+        for found in self._store.places():
+            sizes[found.name] = found.size
+            if found.modified >= now - _YOUNG_SECONDS:
+                young.add(found.name)
+        candidates = (booked | (sizes.keys() - young)) - growing
         if not candidates:
             return
-        candidates -= {place for (place,) in self._database.connection.execute(_USED_PLACES)}
+        candidates -= {place for (place,) in self._database.connection.execute(USED_PLACES)}
+        candidates -= self._store.in_backups(candidates)
         gone = []
         for place in sorted(candidates):
             if self._stopping.is_set():
@@ -249,10 +254,11 @@ class Retention:
         candidates += booked - stored.keys()
         if not candidates:
             return
-        used = {digest for (digest,) in self._database.connection.execute(USED_OBJECTS)}
-        for digest in candidates:
-            if digest in used or self._stopping.is_set():
-                continue
+        unused = set(candidates)
+        unused -= {digest for (digest,) in self._database.connection.execute(USED_OBJECTS)}
+        for digest in unused - self._store.in_backups(unused):
+            if self._stopping.is_set():
+                return
             # In a transaction, in which finish sees that a result's objects are there.
             with self._database.writing() as database:
                 deleted = self._store.delete(digest, before)

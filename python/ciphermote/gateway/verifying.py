@@ -60,7 +60,7 @@ def verify(
         yield from damaged
         if damaged:
             return  # rows cannot be relied on
-        store = store or open_store(folder)
+        store = store or open_store(folder, database)
         yield from _windows(folder, store, database, read)
         yield from _objects(store, database, read)
 

@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._database = Database(folder / DATABASE_FILE)
-        self._store = open_store(folder)
+        self._store = open_store(folder, self._database.connection)
         self._reader = self._store.reader()
         self._jobs = Jobs(self._database, self._store)
         wrapper = Wrapper(folder / WRAP_KEY_FILE)

@@ -11,3 +11,9 @@ CREATE TABLE place_bytes (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO place_bytes SELECT CAST(segment AS TEXT), tenant, bytes FROM segment_bytes;
 DROP TABLE segment_bytes;
+
+-- The object store that has the bytes; no row: they are in the gateway's directory.
+CREATE TABLE store (
+    identity TEXT PRIMARY KEY,
+    url      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a gateway stores bytes: the interface, and its back ends."""
+"""Stores of a gateway's bytes: their interface, and a module for each kind."""

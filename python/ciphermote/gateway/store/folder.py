@@ -25,6 +25,8 @@ class FolderStore:
     """The store in a gateway's directory, of which one process at a time may append."""
 
     most_in_flight = 1
+    has_orphans = False
+    trouble = None
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder / SEGMENTS

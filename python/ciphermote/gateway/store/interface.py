@@ -58,8 +58,14 @@ class Store(Protocol):
 
     most_in_flight: int
     """How many rounds may be appended at a time. More than one: from as many threads."""
+    has_orphans: bool
+    """Whether places may be stored that nothing ever referred to, which only their list shows."""
     disk: Path
     """A directory of the disk that must have room for a round."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing can be stored at present; None if nothing is known."""
 
     def append(self, pieces: Sequence[Piece], now: float) -> list[Extent]:
         """Append pieces, and return the extent of each, all of them durable on return. now: seconds since
