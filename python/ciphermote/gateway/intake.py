@@ -124,7 +124,8 @@ class _Round:
     now: float
     messages: list[_Message]
     started: float = field(default_factory=time.perf_counter)
-    appended: Future[list[Extent]] = field(default_factory=Future)
+    appended: Future[list[Extent]] | None = None
+    """Extents of a round in flight, once its bytes are stored."""
     pieces: list[Piece] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
@@ -132,7 +133,7 @@ class _Round:
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
-    bytes_by_place: Counter[tuple[str, int]] = field(default_factory=Counter)
+    bytes_by_place: dict[tuple[str, int], int] = field(default_factory=dict)
     """By place and tenant."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: its quota of bytes, and its bytes before the round."""
@@ -141,7 +142,7 @@ class _Round:
     seen: list[tuple[int, int, int]] = field(default_factory=list)
     """Ids of devices, each with its newest counter and newest window."""
     places: set[tuple[int, int]] = field(default_factory=set)
-    """Devices, by their fleets' ids and their numbers."""
+    """Devices of a round in flight, by their fleets' ids and their numbers."""
 
     def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
         self.pieces.append(Piece(fleet.tenant, fleet.id, data))
@@ -167,7 +168,6 @@ class _Round:
                 self.attempts.append((row, attempt.extents))
                 attempt.is_stored = True
         self.seen = [(device.id, device.newest, device.newest_window) for device in self.devices.values()]
-        self.places = {(device.fleet.id, device.number) for device in self.devices.values()}
 
     def new_bytes(self, tenant: int) -> int:
         """Return the bytes that the round adds to a tenant's."""
@@ -418,7 +418,7 @@ class Intake:
         """Gather deliveries, waiting if there is nothing to do, and return whether the intake ends."""
         with contextlib.suppress(queue.Empty):
             while True:
-                is_idle = not (turns and self._is_free) and not (ends and not self._in_flight)
+                is_idle = not turns or not self._is_free if self._in_flight else not turns and not ends
                 more = self._queue.get(block=is_idle)
                 if more is None:
                     ends = True
@@ -440,24 +440,27 @@ class Intake:
         except Exception as error:
             self._fail([this], error)
             return
-        self._in_flight.append(this)
-        if not this.pieces:
-            this.appended.set_result([])
-        elif self._pool is not None:
-            this.appended = self._pool.submit(self._store.append, this.pieces, this.now)
+        if self._pool is not None:
+            this.places = {(device.fleet.id, device.number) for device in this.devices.values()}
+            this.appended = self._pool.submit(self._append, this)
             this.appended.add_done_callback(lambda _: self._queue.put(_Appended()))
+            self._in_flight.append(this)
+            return
+        try:
+            self._commit(this, self._append(this))
+        except Exception as error:
+            self._fail([this], error)
         else:
-            try:
-                this.appended.set_result(self._store.append(this.pieces, this.now))
-            except Exception as error:
-                this.appended.set_exception(error)
-        self._settle()
+            self._end(this)
+
+    def _append(self, this: _Round) -> list[Extent]:
+        return self._store.append(this.pieces, this.now) if this.pieces else []
 
     def _settle(self) -> Exception | None:
         """Commit and answer rounds whose bytes are stored, in order. Return why one failed, if one did."""
-        while self._in_flight and self._in_flight[0].appended.done():
+        while self._in_flight and (appended := self._in_flight[0].appended) and appended.done():
             try:
-                self._commit(self._in_flight[0])
+                self._commit(self._in_flight[0], appended.result())
             except Exception as error:
                 failed = list(self._in_flight)
                 self._in_flight.clear()
@@ -469,6 +472,7 @@ class Intake:
     def _drain(self) -> Exception | None:
         """Wait for the rounds in flight. Return why one failed, if one did."""
         while self._in_flight:
+            assert self._in_flight[0].appended is not None
             wait([self._in_flight[0].appended])
             failure = self._settle()
             if failure is not None:
@@ -521,19 +525,20 @@ class Intake:
                 message.answer = refusal
         this.freeze()
 
-    def _commit(self, this: _Round) -> None:
-        extents = this.appended.result()
+    def _commit(self, this: _Round, extents: list[Extent]) -> None:
         if self._pool is not None and time.perf_counter() - this.started > _MOST_SECONDS:
             raise StoreUnavailable("A round took so long that its bytes may have been collected as orphans.")
+        totals = this.bytes_by_place
         for piece, extent, placed in zip(this.pieces, extents, this.placed, strict=True):
             placed(extent)
-            this.bytes_by_place[extent.place, piece.tenant] += extent.size
+            key = extent.place, piece.tenant
+            totals[key] = totals.get(key, 0) + extent.size
         if this.devices or this.quarantined:
             with self._database.writing() as database:
                 self._write_rows(database, this)
-        later = [other for other in self._in_flight if other is not this]
-        for device in this.devices.values():
-            if not any(device.id in other.devices for other in later):
+        later = {number for other in self._in_flight if other is not this for number in other.devices}
+        for number, device in this.devices.items():
+            if number not in later:
                 device.trim()
         self._metrics.bytes_kept.inc(sum(this.bytes_by_tenant.values()))
         self._metrics.windows.inc(len(this.counted))
