@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One gateway for all tests of a module that need nothing special of it."""
+"""One gateway for all tests of a module that need nothing special of it, and the modules whose tests run over
+each database."""
 
 from __future__ import annotations
 
@@ -8,10 +9,38 @@ from pathlib import Path
 
 import pytest
 from gateway_support import Server, serving
+from postgres_support import BackEnd, back_end
+
+STATEFUL = (
+    "test_clock",
+    "test_counting",
+    "test_deliveries",
+    "test_idempotency",
+    "test_jobs",
+    "test_listings",
+    "test_operator",
+    "test_operator_deletions",
+    "test_quotas",
+    "test_retention",
+)
+"""Modules whose tests run over SQLite and PostgreSQL, unless a test is marked for SQLite."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for_sqlite = next(metafunc.definition.iter_markers("sqlite"), None)
+    if metafunc.module.__name__.rpartition(".")[2] in STATEFUL and for_sqlite is None:
+        metafunc.parametrize("database", ["sqlite", "postgres"], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def database(request: pytest.FixtureRequest) -> Iterator[BackEnd]:
+    back_end.now = getattr(request, "param", "sqlite")
+    yield back_end.now
+    back_end.now = "sqlite"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, database: BackEnd) -> Iterator[Server]:
     folder: Path = tmp_path_factory.mktemp("gateway")
     with serving(folder / "data") as found:
         yield found

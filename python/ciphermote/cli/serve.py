@@ -59,6 +59,14 @@ def serve(
             envvar="CIPHERMOTE_SEGMENT",
         ),
     ] = 256,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep the state in PostgreSQL instead of a file in the directory: "
+            "postgresql://USER@HOST/NAME. Its password stands in PGPASSFILE's file or in PGPASSWORD.",
+        ),
+    ] = None,
 ) -> None:
     """Run a gateway: receive and store fleets' ciphertexts, and run their owners' computations.
 
@@ -76,6 +84,7 @@ def serve(
     try:
         import uvloop
 
+        from ciphermote.gateway.database.opening import check_url
         from ciphermote.gateway.gateway_files import OWNER_TOKEN_FILE
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
@@ -96,7 +105,10 @@ def serve(
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
         found = Broker(name, int(number or 8883), broker_ca)
-    settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20, segment << 20)
+    if database is not None:
+        check_url(database)
+    limits = reserve << 20, segment << 20
+    settings = Settings(data, host, port, certificate, key, found, workers, *limits, database)
     _check_address(host, port)
     configure()
     ready = f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}."

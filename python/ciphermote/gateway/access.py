@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import sqlite3
 import threading
 import time
 from collections import OrderedDict
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database
 from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import check_number
 from ciphermote.gateway.refusals import Refusal
@@ -182,7 +181,7 @@ class Access:
         with self._database.writing() as database:
             done = database.execute(
                 "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL "
-                "AND (? IS NULL OR tenant = ?)",
+                "AND (CAST(? AS BIGINT) IS NULL OR tenant = ?)",
                 (time.time(), identifier, tenant, tenant),
             )
             if not done.rowcount:
@@ -198,7 +197,7 @@ class Access:
             )
             self._database.once_stored(self.forget)
 
-    def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
+    def revoke_of_device(self, database: Connection, fleet: int, device: int) -> None:
         """Revoke all tokens of one device, within a transaction."""
         database.execute(
             "UPDATE tokens SET revoked = ? WHERE fleet = ? AND device = ? AND revoked IS NULL",
@@ -230,8 +229,8 @@ class Access:
         """Return a page of tokens by id, without their secrets."""
         rows = self._database.connection.execute(
             "SELECT t.id, t.scope, t.note, t.created, t.expires, t.revoked, t.device, f.name AS fleet "
-            "FROM tokens t "
-            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id",
+            "FROM tokens t LEFT JOIN fleets f ON f.id = t.fleet "
+            "WHERE t.tenant IS NOT DISTINCT FROM ? AND t.id > ? ORDER BY t.id",
             (tenant, after),
         )
         return [dict(row) for row in page(rows)]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import lock, sync_directory
-from ciphermote.gateway.database import connect
+from ciphermote.gateway.database.sqlite import connect, damaged_pages
 from ciphermote.gateway.gateway_files import (
     BACKUP_LOCK_FILE,
     DATABASE_FILE,
@@ -30,7 +30,6 @@ from ciphermote.gateway.gateway_files import (
     TLS,
     WRAP_KEY_FILE,
 )
-from ciphermote.gateway.verifying import database_damage
 
 _LOCK_SECONDS = 3600.0
 _SECRETS = (WRAP_KEY_FILE, OPERATOR_TOKEN_FILE, OWNER_TOKEN_FILE)
@@ -106,7 +105,7 @@ def _copy_database(source: Path, target: Path) -> None:
         with contextlib.closing(connect(source)) as database:
             database.execute("VACUUM INTO ?", (str(target),))
         with contextlib.closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=ro", uri=True)) as copy:
-            damage = [found.sentence for found in database_damage(copy)]
+            damage = [f"The database is damaged: {line}." for line in damaged_pages(copy)]
     except sqlite3.DatabaseError as error:
         damage = [str(error)]
     if damage:

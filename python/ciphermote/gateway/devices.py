@@ -9,13 +9,13 @@ other bytes, the device has lost its counter, and is quarantined.
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.blobs import Extent, parse_extents
+from ciphermote.gateway.database.interface import Connection, Row
 from ciphermote.gateway.fleets import Fleet, Part
 
 MOST_ATTEMPTS = 16
@@ -148,7 +148,7 @@ class DeviceState:
         self.allowance -= 1
         return 0.0
 
-    def find_counted(self, number: int, database: sqlite3.Connection) -> Counted | None:
+    def find_counted(self, number: int, database: Connection) -> Counted | None:
         """Return the attempt by which a window counts, if it does."""
         found = self.counted.get(number)
         if found is not None or number > self.newest_window:
@@ -165,7 +165,7 @@ class DeviceState:
             del self.counted[next(iter(self.counted))]
 
     @classmethod
-    def load(cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection) -> DeviceState:
+    def load(cls, row: Row, fleet: Fleet, keys: TagKeys, database: Connection) -> DeviceState:
         """Load a device from its row."""
         state = cls(
             row["id"],

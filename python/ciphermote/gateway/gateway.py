@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sqlite3
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +15,8 @@ from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.audit import Audit
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
-from ciphermote.gateway.database import Database, migrate
+from ciphermote.gateway.database.interface import ERRORS, fault_of
+from ciphermote.gateway.database.opening import migrate, open_database
 from ciphermote.gateway.deletions import Deletions
 from ciphermote.gateway.gateway_files import (
     BROKER,
@@ -34,7 +34,7 @@ from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.operator import Operator
-from ciphermote.gateway.refusals import Refusal, is_damage
+from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
@@ -57,10 +57,11 @@ class Gateway:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held.enter_context(lock(folder / LOCK_FILE, _LOCK_SECONDS))
-            _check_not_lost(folder)
-            migrate(folder / DATABASE_FILE)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+            if settings.database is None:
+                _check_not_lost(folder)
+            migrate(folder, settings.database)
+        except ERRORS as error:
+            if fault_of(error) != "damage":
                 raise
             raise KeyFileError(
                 f"{folder / DATABASE_FILE} is damaged ({error}): restore a backup (`ciphermote gateway "
@@ -75,7 +76,7 @@ class Gateway:
                 f"{folder} cannot be used ({error.strerror}): name another (--data)."
             ) from None
         os.chmod(folder, 0o700)
-        self.database = Database(folder / DATABASE_FILE)
+        self.database = open_database(folder, settings.database)
         self.metrics = Metrics()
         self._check_wrap_key(folder / WRAP_KEY_FILE)
         make_wrap_key(folder / WRAP_KEY_FILE)
@@ -101,7 +102,7 @@ class Gateway:
         self.metrics.show_ended_jobs(self.jobs.ended)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
-        self.scrubber = Scrubber(folder, self.database, self.metrics)
+        self.scrubber = Scrubber(folder, settings.database, self.database, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)
@@ -151,8 +152,9 @@ class Gateway:
             return "the intake has stopped"
         if self.database.damage is not None:
             return self.database.damage
-        if not (self.settings.data / DATABASE_FILE).exists():
-            return "the database is missing"
+        missing = self.database.missing()
+        if missing is not None:
+            return missing
         room = os.statvfs(self.settings.data)
         free = room.f_bavail * room.f_frsize
         self.metrics.free_bytes.set(free)

@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import os
 import queue
-import sqlite3
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -28,7 +27,7 @@ from typing import Literal, NamedTuple
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
-from ciphermote.gateway.database import Database, write_values
+from ciphermote.gateway.database.interface import Connection, Database, fault_of, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
     Attempt,
@@ -347,8 +346,7 @@ class Intake:
     # --- the thread -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        # A statement of several rows keeps what it would have to undo, which needs no file.
-        self._database.connection.execute("PRAGMA temp_store = MEMORY")
+        self._database.keep_undo_in_memory()
         turns: Turns[_Message] = Turns()
         ends = False
         while turns or not ends:
@@ -387,7 +385,7 @@ class Intake:
             self._database.notice(error)
             # What was judged may not be kept: forget it all, and have everything sent again.
             self._devices.clear()
-            stopped = isinstance(error, OSError | sqlite3.OperationalError)
+            stopped = isinstance(error, OSError) or fault_of(error) not in (None, "integrity")
             failure: Exception = of_storage(error) or (disk_full(error) if stopped else error)
             for message in messages:
                 if not isinstance(message.answer, Refusal):
@@ -734,7 +732,7 @@ class Intake:
         with self._database.writing() as database:
             self._write_rows(database, this)
 
-    def _write_rows(self, database: sqlite3.Connection, this: _Round) -> None:
+    def _write_rows(self, database: Connection, this: _Round) -> None:
         now = this.now
         write_values(
             database,
@@ -756,7 +754,7 @@ class Intake:
         )
         write_values(
             database,
-            "REPLACE INTO attempts "
+            "INSERT INTO attempts "
             "(device, counter, number, random, agreed, parts, measured, extents, state, arrived) VALUES",
             [
                 (
@@ -767,6 +765,10 @@ class Intake:
                 for device, counter, _, attempt in changed
                 if attempt is not None
             ],
+            " ON CONFLICT (device, counter) DO UPDATE SET number = excluded.number, "
+            "random = excluded.random, agreed = excluded.agreed, parts = excluded.parts, "
+            "measured = excluded.measured, extents = excluded.extents, state = excluded.state, "
+            "arrived = excluded.arrived",
         )
         for _, attempt in this.changed.values():
             if attempt is not None:
@@ -807,7 +809,7 @@ class Intake:
         )
         database.executemany(
             "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "
-            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = bytes + excluded.bytes",
+            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = segment_bytes.bytes + excluded.bytes",
             [(this.segment, tenant, size) for tenant, size in this.bytes_by_tenant.items()],
         )
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +30,7 @@ from ciphermote.compact.scores import are_exact
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors
 from ciphermote.gateway.blobs import Objects
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.pages import MOST_ROWS, page
@@ -101,7 +100,7 @@ class _Intervals(NamedTuple):
     grace: float
 
     @classmethod
-    def of(cls, row: sqlite3.Row) -> _Intervals:
+    def of(cls, row: Row) -> _Intervals:
         spec = json.loads(row["spec"])
         return cls(row["begins"], spec["every"], spec["span"] or spec["every"], spec["grace"])
 
@@ -153,17 +152,19 @@ class Jobs:
             with self._database.writing() as database:
                 _check_kept(database, fleet.id, begins)
                 check_number(database, fleet.tenant, "streams")
-                added = database.execute(
+                (number,) = database.execute(
                     "INSERT INTO streams (fleet, name, spec, job, begins, next, created, seen) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows))",
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows)) "
+                    "RETURNING id",
                     (
                         *(fleet.id, request.name, spec.model_dump_json(exclude={"job"})),
                         *(store_spec(database, fleet, spec.job), begins, begins, now),
                     ),
-                )
-                assert added.lastrowid is not None
-                return added.lastrowid
-        except sqlite3.IntegrityError:
+                ).fetchone()
+                return int(number)
+        except ERRORS as error:
+            if fault_of(error) != "integrity":
+                raise
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
     def streams(self, fleet: Fleet, after: str = "") -> list[dict[str, Any]]:
@@ -274,7 +275,7 @@ class Jobs:
         unknown = [
             row["number"]
             for row in self._database.connection.execute(
-                "SELECT value AS number FROM json_each(?) "
+                "SELECT CAST(value AS BIGINT) AS number FROM json_each(?) "
                 "EXCEPT SELECT number FROM devices WHERE fleet = ? ORDER BY number",
                 (json.dumps(list(spec.wanted or ())), fleet.id),
             )
@@ -314,8 +315,8 @@ class Jobs:
         ).fetchone()
         return {**_described(row), "late": late["n"]}
 
-    def _row(self, database: sqlite3.Connection, fleet: int, job: int) -> sqlite3.Row:
-        row: sqlite3.Row | None = database.execute(
+    def _row(self, database: Connection, fleet: int, job: int) -> Row:
+        row: Row | None = database.execute(
             "SELECT j.*, json_remove(s.text, '$.model') AS shown_spec FROM jobs j "
             "JOIN specs s ON s.id = j.spec WHERE j.fleet = ? AND j.id = ?",
             (fleet, job),
@@ -373,7 +374,7 @@ class Jobs:
             database.execute("DELETE FROM jobs WHERE id = ?", (job,))
 
     @staticmethod
-    def _next_replay(database: sqlite3.Connection, row: sqlite3.Row) -> int:
+    def _next_replay(database: Connection, row: Row) -> int:
         if row["stream"] is None:
             return int(row["replay"]) + 1
         (last,) = database.execute(
@@ -407,15 +408,15 @@ class Jobs:
         counted = json.dumps(contributors.from_bytes(content))
         rows = self._database.connection.execute(
             "WITH missing AS ("
-            "SELECT d.number AS device, d.epoch, w.number AS window "
+            "SELECT d.number AS device, d.epoch, w.number "
             "FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
-            "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
-            "EXCEPT SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), "
-            "json_extract(value, '$[2]') FROM json_each(?)) "
+            "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
+            "EXCEPT SELECT CAST(value ->> 0 AS BIGINT), CAST(value ->> 1 AS BIGINT), "
+            "CAST(value ->> 2 AS BIGINT) FROM json_each(?)) "
             "SELECT *, (SELECT count(*) FROM missing) AS windows, "
             "(SELECT count(DISTINCT device) FROM missing) AS devices "
-            "FROM missing ORDER BY device, epoch, window LIMIT ?",
+            "FROM missing ORDER BY device, epoch, number LIMIT ?",
             (
                 *(fleet, row["cut"], row["begins"], row["ends"]),
                 *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
@@ -425,7 +426,7 @@ class Jobs:
         return {
             "windows": rows[0]["windows"] if rows else 0,
             "devices": rows[0]["devices"] if rows else 0,
-            "first": [[row["device"], row["epoch"], row["window"]] for row in rows],
+            "first": [[row["device"], row["epoch"], row["number"]] for row in rows],
         }
 
     def _result(self, fleet: int, job: int) -> dict[str, Any]:
@@ -473,7 +474,7 @@ class Jobs:
                 made += self._tick(row, now, newest, min(_MOST_OF_STREAM, _MOST_AT_ONCE - made))
         return made
 
-    def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
+    def _tick(self, row: Row, now: float, newest: int, most: int) -> int:
         """Make the jobs of one stream. newest: the last window's sequence."""
         stream = (row["id"], row["created"])
         if stream not in self._intervals:
@@ -500,13 +501,13 @@ class Jobs:
         self._stalled.discard(stream)
         return len(late) + len(due)
 
-    def _stall(self, stream: _StreamKey, row: sqlite3.Row) -> None:
+    def _stall(self, stream: _StreamKey, row: Row) -> None:
         if stream not in self._stalled:
             self._stalled.add(stream)
             log.warning("stream stalled", stream=row["name"], tenant=row["tenant"], reason="quota")
 
     def _make(
-        self, row: sqlite3.Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
+        self, row: Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
     ) -> None:
         """Insert the jobs of a stream's intervals, and store its progress. Raises Refusal if there is no
         room."""
@@ -552,7 +553,7 @@ class Jobs:
         return min((k for k in intervals.containing(measured) if k >= number), default=number)
 
     def _unserved(
-        self, row: sqlite3.Row, intervals: _Intervals, before: int, newest: int, most: int
+        self, row: Row, intervals: _Intervals, before: int, newest: int, most: int
     ) -> tuple[list[int], int]:
         """Return (earlier intervals that were empty, got no job, and have received a window since; the
         sequence of the last window examined)."""
@@ -668,7 +669,7 @@ class Jobs:
             )
 
 
-def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite3.Row | None:
+def _next_in_turn(database: Connection, boot: str, now: float) -> Row | None:
     """Return a job whose worker has died, or the oldest waiting job of the tenant whose last turn is longest
     ago, with its spec and the devices that it leaves out."""
     lost = database.execute(
@@ -686,7 +687,7 @@ def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite
     )
     if next_one is None:
         return None
-    row: sqlite3.Row = database.execute(
+    row: Row = database.execute(
         "SELECT j.*, s.text, e.devices FROM jobs j JOIN specs s ON s.id = j.spec "
         "LEFT JOIN exclusions e ON e.id = j.excluded WHERE j.id = ?",
         (next_one["id"],),
@@ -694,12 +695,12 @@ def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite
     return row
 
 
-def _room_for_jobs(database: sqlite3.Connection, tenant: int) -> int:
+def _room_for_jobs(database: Connection, tenant: int) -> int:
     """Return how many more jobs the tenant may have; 0 or less if none."""
     return min(room_for_number(database, tenant, "jobs"), room_for_bytes(database, tenant) // ROW_BYTES)
 
 
-def _full(database: sqlite3.Connection, tenant: int) -> str | None:
+def _full(database: Connection, tenant: int) -> str | None:
     """Return why the tenant can have no more jobs; None if it can."""
     try:
         check_number(database, tenant, "jobs")
@@ -708,14 +709,14 @@ def _full(database: sqlite3.Connection, tenant: int) -> str | None:
     return None
 
 
-def _give_back(database: sqlite3.Connection, job: Job) -> None:
+def _give_back(database: Connection, job: Job) -> None:
     database.execute(
         "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 WHERE id = ? AND lease = ?",
         (job.id, job.lease),
     )
 
 
-def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None:
+def _check_kept(database: Connection, fleet: int, begins: float) -> None:
     """Raises Refusal for a computation over windows that may be deleted."""
     (deleted_to,) = database.execute("SELECT deleted_to FROM fleets WHERE id = ?", (fleet,)).fetchone()
     if begins <= deleted_to:
@@ -729,7 +730,7 @@ def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None
 
 
 def _insert(
-    database: sqlite3.Connection,
+    database: Connection,
     fleet: int,
     stream: _Stream,
     spec: int,
@@ -739,17 +740,17 @@ def _insert(
 ) -> int:
     """Insert a job over the windows that count now; later changes do not affect it. Raises Refusal if there
     is no room."""
-    added = database.execute(
+    (number,) = database.execute(
         "INSERT INTO jobs "
         "(fleet, stream, stream_name, spec, excluded, begins, ends, cut, replay, state, created) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?) "
+        "RETURNING id",
         (fleet, *stream, spec, store_exclusion(database, fleet), begins, ends, replay, time.time()),
-    )
-    assert added.lastrowid is not None
-    return added.lastrowid
+    ).fetchone()
+    return int(number)
 
 
-def _described(row: sqlite3.Row) -> dict[str, Any]:
+def _described(row: Row) -> dict[str, Any]:
     """Describe a job for its owner."""
     result = json.loads(row["result"]) if row["result"] else None
     if result:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sqlite3
 import threading
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from ciphermote import _evaluator
 from ciphermote.base.errors import Error
 from ciphermote.base.files import lock, sync_directory
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database, Row
 from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway_files import BACKUP_LOCK_FILE
@@ -47,10 +46,12 @@ WITH kept (extents) AS (
     UNION ALL SELECT extents FROM attempts WHERE extents != ''
     UNION ALL SELECT extents FROM quarantine WHERE extents != ''
 )
-SELECT DISTINCT CAST(extents AS INTEGER) FROM kept WHERE instr(extents, ',') = 0
+SELECT DISTINCT CAST(substr(extents, 1, instr(extents, ':') - 1) AS BIGINT)
+FROM kept WHERE instr(extents, ',') = 0
 UNION
-SELECT DISTINCT CAST(e.value AS INTEGER)
-FROM kept JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e WHERE instr(extents, ',') > 0
+SELECT DISTINCT CAST(substr(e.value, 1, instr(e.value, ':') - 1) AS BIGINT)
+FROM kept CROSS JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e
+WHERE instr(extents, ',') > 0
 """
 
 USED_OBJECTS = """
@@ -58,8 +59,8 @@ SELECT digest FROM evaluation_keys
 UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
 UNION SELECT digest FROM results
 UNION SELECT digest FROM job_parts
-UNION SELECT result ->> '$.contributors' FROM jobs
-    WHERE result IS NOT NULL AND result ->> '$.deleted' IS NULL
+UNION SELECT result ->> 'contributors' FROM jobs
+    WHERE result IS NOT NULL AND result ->> 'deleted' IS NULL
 """
 
 
@@ -167,7 +168,7 @@ class Retention:
             self._swept[fleet.id] = first["sequence"] - 1
         self._reader.close()
 
-    def _parts(self, fleet: Fleet, row: sqlite3.Row) -> str | None:
+    def _parts(self, fleet: Fleet, row: Row) -> str | None:
         """Return the tags of a window's parts; None if it has one, '' if its bytes are missing after a
         restore."""
         try:
@@ -185,8 +186,9 @@ class Retention:
                 (fleet, before),
             )
             database.execute(
-                "UPDATE jobs SET result = json_set(result, '$.deleted', json('true')) WHERE fleet = ? "
-                "AND state = 'done' AND finished < ? AND result ->> '$.deleted' IS NULL",
+                "UPDATE jobs SET result = substr(result, 1, length(result) - 1) || ', \"deleted\": true}' "
+                "WHERE fleet = ? "
+                "AND state = 'done' AND finished < ? AND result ->> 'deleted' IS NULL",
                 (fleet, before),
             )
             of_fleet = "device IN (SELECT id FROM devices WHERE fleet = ?)"
@@ -257,11 +259,11 @@ class Retention:
             self._metrics.bytes_deleted.inc(deleted)
 
 
-def _needed_from(database: sqlite3.Connection, fleet: int) -> float:
+def _needed_from(database: Connection, fleet: int) -> float:
     """Return the time from which windows are needed by unfinished jobs, or by intervals without jobs."""
     (found,) = database.execute(
         "SELECT min(begins) FROM (SELECT begins FROM jobs WHERE state IN ('queued', 'running') AND fleet = ? "
-        "UNION ALL SELECT next FROM streams WHERE fleet = ?)",
+        "UNION ALL SELECT next FROM streams WHERE fleet = ?) AS needed",
         (fleet, fleet),
     ).fetchone()
     return math.inf if found is None else float(found)

@@ -155,6 +155,7 @@ async def _worker(gateway: Gateway, number: int) -> None:
                 str(gateway.settings.data),
                 name,
                 str(os.getpid()),
+                *filter(None, [gateway.settings.database]),
             ),
             stdin=asyncio.subprocess.DEVNULL,
         )

@@ -23,7 +23,8 @@ class Broker:
 class Settings:
     """The settings of a gateway. data: its directory. certificate, key: PEM files; None to make them.
     reserve_bytes: bytes of the disk that ciphertexts leave free. segment_bytes: the size after which a new
-    segment begins. workers: number of processes that compute."""
+    segment begins. workers: number of processes that compute. database: a URL of PostgreSQL, without a
+    password; None for SQLite in the directory."""
 
     data: Path = Path("ciphermote-gateway")
     host: str = "127.0.0.1"
@@ -34,3 +35,4 @@ class Settings:
     workers: int = 1
     reserve_bytes: int = 256 << 20
     segment_bytes: int = SEGMENT_BYTES
+    database: str | None = None

@@ -6,7 +6,6 @@ file in objects/. `ciphermote gateway verify` checks it at full speed, and a run
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -15,7 +14,8 @@ from typing import Literal, NamedTuple, get_args
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
-from ciphermote.gateway.database import Database, connect
+from ciphermote.gateway.database.interface import Connection, Database
+from ciphermote.gateway.database.opening import open_database
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
 from ciphermote.gateway.logs import log
@@ -25,8 +25,6 @@ from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
 
 _BATCH = 64
-_MOST_PAGES = 20
-"""The most faults of the database to report."""
 _SCRUB_BYTES_A_SECOND = 8e6
 
 Kind = Literal["database", "window", "object"]
@@ -39,38 +37,29 @@ class Damage(NamedTuple):
     sentence: str
 
 
-def verify(folder: Path, read: Callable[[int], None] = lambda size: None) -> Iterator[Damage]:
-    """Yield all damage in the directory of a gateway, which may be running. read: called with the number of
-    bytes read. Changes nothing. Raises KeyFileError if there is no gateway, or if its wrapping key is
-    missing."""
-    path = folder / DATABASE_FILE
-    if not path.is_file():
+def verify(
+    folder: Path, url: str | None = None, read: Callable[[int], None] = lambda size: None
+) -> Iterator[Damage]:
+    """Yield all damage in the directory of a gateway, which may be running. url: of its database, if that is
+    not in the directory. read: called with the number of bytes read. Changes nothing. Raises KeyFileError if
+    there is no gateway, or if its wrapping key is missing."""
+    if url is None and not (folder / DATABASE_FILE).is_file():
         raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
     if not (folder / WRAP_KEY_FILE).exists():
         raise KeyFileError(
             f"{folder} has no {WRAP_KEY_FILE}, without which no window can be checked: if it is a backup, "
             "restore it together with its secrets (`ciphermote gateway restore`) and verify the result."
         )
-    with contextlib.closing(connect(path)) as database:
-        damaged = database_damage(database)
-        yield from damaged
+    with contextlib.closing(open_database(folder, url)) as database:
+        damaged = database.damaged_pages()
+        yield from (Damage("database", f"The database is damaged: {line}.") for line in damaged)
         if damaged:
             return  # rows cannot be relied on
-        yield from _windows(folder, database, read)
-        yield from _objects(folder, database, read)
+        yield from _windows(folder, database.connection, read)
+        yield from _objects(folder, database.connection, read)
 
 
-def database_damage(database: sqlite3.Connection) -> list[Damage]:
-    """Return faults of the database's pages and rows."""
-    try:
-        rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
-        found = [str(row[0]) for row in rows if row[0] != "ok"]
-    except sqlite3.DatabaseError as error:
-        found = [str(error)]
-    return [Damage("database", f"The database is damaged: {line}.") for line in found]
-
-
-def _windows(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
+def _windows(folder: Path, database: Connection, read: Callable[[int], None]) -> Iterator[Damage]:
     reader = SegmentReader(folder / SEGMENTS)
     checker = WindowChecker(reader, Wrapper(folder / WRAP_KEY_FILE))
     fleets: dict[int, Fleet] = {}
@@ -98,7 +87,7 @@ def _windows(folder: Path, database: sqlite3.Connection, read: Callable[[int], N
         reader.close()  # a sweep may have deleted some
 
 
-def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
+def _fleet(database: Connection, number: int) -> Fleet:
     return Fleet.from_row(
         *database.execute(
             "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (number,)
@@ -106,7 +95,7 @@ def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
     )
 
 
-def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
+def _is_deleted(database: Connection, window: StoredWindow) -> bool:
     """Whether a sweep has deleted a window's bytes since they were looked up."""
     found = database.execute(
         "SELECT 1 FROM windows WHERE counter = ? AND number = ? AND extents = ?",
@@ -115,7 +104,7 @@ def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
     return found.fetchone() is None
 
 
-def _objects(folder: Path, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
+def _objects(folder: Path, database: Connection, read: Callable[[int], None]) -> Iterator[Damage]:
     objects = Objects(folder / OBJECTS)
     for (digest,) in database.execute(USED_OBJECTS).fetchall():
         if not digest:
@@ -131,8 +120,9 @@ class Scrubber:
     """Verifies a running gateway's data, slowly enough not to disturb it. Only one thread at a time may call
     run."""
 
-    def __init__(self, folder: Path, database: Database, metrics: Metrics) -> None:
+    def __init__(self, folder: Path, url: str | None, database: Database, metrics: Metrics) -> None:
         self._folder = folder
+        self._url = url
         self._database = database
         self._metrics = metrics
         self._stopping = threading.Event()
@@ -142,7 +132,7 @@ class Scrubber:
         """Verify everything once. Damage is counted and logged, and damage of the database ends readiness."""
         counts = dict.fromkeys(get_args(Kind), 0)
         with self._running, contextlib.suppress(_Stopped):
-            for damage in verify(self._folder, self._pause):
+            for damage in verify(self._folder, self._url, self._pause):
                 counts[damage.kind] += 1
                 self._metrics.damaged.labels(damage.kind).set(counts[damage.kind])
                 log.error("damaged", kind=damage.kind, what=damage.sentence)
