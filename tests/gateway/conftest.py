@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gateway_support import Server, serving
-from postgres_support import BackEnd, back_end
+from postgres_support import BACK_ENDS, BackEnd, back_end
 
 STATEFUL = (
     "test_clock",
@@ -17,19 +17,20 @@ STATEFUL = (
     "test_deliveries",
     "test_idempotency",
     "test_jobs",
+    "test_leases",
     "test_listings",
     "test_operator",
     "test_operator_deletions",
     "test_quotas",
     "test_retention",
 )
-"""Modules whose tests run over SQLite and PostgreSQL, unless a test is marked for SQLite."""
+"""Modules whose tests run over SQLite and PostgreSQL, unless a test is marked for one of them."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for_sqlite = next(metafunc.definition.iter_markers("sqlite"), None)
-    if metafunc.module.__name__.rpartition(".")[2] in STATEFUL and for_sqlite is None:
-        metafunc.parametrize("database", ["sqlite", "postgres"], indirect=True, scope="module")
+    if metafunc.module.__name__.rpartition(".")[2] in STATEFUL:
+        only = [name for name in BACK_ENDS if metafunc.definition.get_closest_marker(name) is not None]
+        metafunc.parametrize("database", only or BACK_ENDS, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -19,13 +19,14 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import psycopg
 from ciphermote.gateway.database.interface import Database
 from ciphermote.gateway.database.opening import migrate, open_database
 
 BackEnd = Literal["sqlite", "postgres"]
+BACK_ENDS: tuple[BackEnd, ...] = get_args(BackEnd)
 _DEBIAN = Path("/usr/lib/postgresql/15/bin")
 _USER = "ciphermote"
 

@@ -90,7 +90,7 @@ class Deletions:
                 database.execute("UPDATE tenants SET deleted = ? WHERE id = ?", (now, target.tenant))
             of_target = "tenant = ?2 AND (CAST(?3 AS BIGINT) IS NULL OR id = ?3)"
             database.execute(
-                "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ?1 "
+                "UPDATE jobs SET state = 'cancelled', finished = ?1 "
                 "WHERE state IN ('queued', 'running') "
                 f"AND fleet IN (SELECT id FROM fleets WHERE {of_target})",
                 (now, target.tenant, target.fleet),

@@ -88,6 +88,9 @@ class Database(ABC):
 
     is_shared: ClassVar[bool]
     """Whether other gateways change it too, so that what is remembered of it may be outdated."""
+    skip_locked: ClassVar[str]
+    """The end of a SELECT in a transaction beside others: locks its rows, and skips those that others have
+    locked."""
 
     def __init__(self) -> None:
         self.damage: str | None = None
@@ -150,6 +153,11 @@ class Database(ABC):
     def keep_undo_in_memory(self) -> None:
         """Have this thread's statements of several rows keep what they would have to undo in memory, which
         needs no file: for one that writes often."""
+
+    @abstractmethod
+    def clock(self) -> tuple[str, float]:
+        """Return a clock's name and its seconds, by which leases last: the same for all who lease, and one
+        that no gateway's machine can set."""
 
     @abstractmethod
     def missing(self) -> str | None:

@@ -73,6 +73,7 @@ class PostgresDatabase(Database):
     transaction."""
 
     is_shared = True
+    skip_locked = " FOR UPDATE SKIP LOCKED"
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -170,6 +171,12 @@ class PostgresDatabase(Database):
 
     def keep_undo_in_memory(self) -> None:
         """The server decides where it keeps it."""
+
+    def clock(self) -> tuple[str, float]:
+        (seconds,) = self.connection.execute(
+            "SELECT CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+        ).fetchone()
+        return "database", float(seconds)
 
     def missing(self) -> str | None:
         try:

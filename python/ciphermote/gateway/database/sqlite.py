@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ciphermote.base.errors import KeyFileError
+from ciphermote.gateway.boot import boot_clock
 from ciphermote.gateway.database.interface import Connection, Database, text_digest
 from ciphermote.gateway.gateway_files import OBJECTS
 
@@ -26,6 +27,7 @@ class SqliteDatabase(Database):
     """One database file, with a separate connection for each thread."""
 
     is_shared = False
+    skip_locked = ""  # a writer is alone
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -59,6 +61,9 @@ class SqliteDatabase(Database):
 
     def keep_undo_in_memory(self) -> None:
         self.connection.execute("PRAGMA temp_store = MEMORY")
+
+    def clock(self) -> tuple[str, float]:
+        return boot_clock()
 
     def missing(self) -> str | None:
         return None if self.path.exists() else "the database is missing"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of SQLite's steps 1 to 9, whose comments describe them. Names are compared byte by byte, as SQLite
+-- The tables of SQLite's steps 1 to 10, whose comments describe them. Names are compared byte by byte, as SQLite
 -- does.
 
 CREATE TABLE schema_version (version INTEGER NOT NULL);
@@ -170,7 +170,9 @@ CREATE TABLE jobs (
     replay   BIGINT NOT NULL DEFAULT 0,
     state    TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
     tries    BIGINT NOT NULL DEFAULT 0,
-    lease    TEXT,
+    fence    BIGINT NOT NULL DEFAULT 0,
+    worker   TEXT,
+    clock    TEXT,
     lease_ends DOUBLE PRECISION,
     done     BIGINT NOT NULL DEFAULT 0,
     total    BIGINT NOT NULL DEFAULT 0,
