@@ -104,6 +104,14 @@ def _binaries() -> Path:
     return found.parent
 
 
+_shared: dict[Path, Path] = {}
+
+
+def share_database(folder: Path, other: Path) -> None:
+    """Have the gateway of a directory use the database of another's."""
+    _shared[folder] = other
+
+
 @cache
 def _database_of(folder: Path) -> str:
     return postgres_server().create()
@@ -120,4 +128,4 @@ def opened(folder: Path) -> Iterator[Database]:
 
 def database_url(folder: Path) -> str | None:
     """The URL of the database that belongs to a gateway's directory; None for SQLite."""
-    return None if back_end.now == "sqlite" else _database_of(folder)
+    return None if back_end.now == "sqlite" else _database_of(_shared.get(folder, folder))

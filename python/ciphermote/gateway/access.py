@@ -84,6 +84,7 @@ class Access:
         self._lock = threading.Lock()
         self._changes = 0
         """Counts ended tokens: a token that was looked up earlier may have ended since."""
+        self._since = time.monotonic()
 
     def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
         """Return the sender of an Authorization header. Raises Refusal unless it has one of these scopes."""
@@ -108,6 +109,8 @@ class Access:
     def of_token(self, token: str) -> Principal:
         """Look up a token. Raises Refusal if it is unknown, revoked or expired."""
         digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        if self._database.is_outdated(self._since):
+            self.forget()
         found = self._known.get(digest)
         if found is None:
             changes = self._changes
@@ -210,6 +213,7 @@ class Access:
         with self._lock:
             self._changes += 1
             self._known.clear()
+            self._since = time.monotonic()
 
     def ended(self, after: float, until: float) -> list[tuple[str, str]]:
         """Return (id, user at a broker) of devices' tokens that ended in this period: revoked, expired, or of

@@ -80,8 +80,8 @@ class Deletions:
         if target.device is not None:
             assert target.fleet is not None
             database.execute(
-                "UPDATE devices SET deleted = ?, state = 'replaced', keys = ?, rekey = NULL "
-                "WHERE fleet = ? AND number = ?",
+                "UPDATE devices SET deleted = ?, state = 'replaced', version = version + 1, keys = ?, "
+                "rekey = NULL WHERE fleet = ? AND number = ?",
                 (now, b"", target.fleet, target.device),
             )
             self._access.revoke_of_device(database, target.fleet, target.device)

@@ -18,7 +18,7 @@ import queue
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Container, Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
-from ciphermote.gateway.database.interface import Connection, Database, fault_of, write_values
+from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
     Attempt,
@@ -58,6 +58,8 @@ _ROUND_BYTES = 32 << 20
 _MOST_DEVICES = 20_000
 _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
+_MOST_REPEATS = 5
+"""How often a delivery is judged, or a round written, again, because another gateway was in its way."""
 
 
 class Outcome(NamedTuple):
@@ -70,6 +72,10 @@ class Outcome(NamedTuple):
     unit: Literal["frames", "values"] | None = None
 
 
+_Place = tuple[int, int]
+"""A device's fleet and number."""
+
+
 @dataclass(eq=False)
 class _Message:
     fleet: Fleet
@@ -80,6 +86,12 @@ class _Message:
     future: asyncio.Future[Outcome]
     device: DeviceState | None = None
     answer: Outcome | Exception | None = None
+    repeats: int = 0
+    """How often it was judged by a state of its device that another gateway had changed."""
+
+    @property
+    def place(self) -> _Place:
+        return self.fleet.id, self.number
 
 
 @dataclass(eq=False)
@@ -106,10 +118,11 @@ class _Window:
 
 @dataclass(eq=False)
 class _Round:
-    """The writes of a round. pieces: bytes to append, and functions that get their extents."""
+    """The writes of a round. pieces: bytes to append, their devices, and functions that get their extents."""
 
     now: float
     pieces: list[bytes] = field(default_factory=list)
+    senders: list[DeviceState] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
     changed: dict[tuple[int, int], tuple[DeviceState, Attempt | None]] = field(default_factory=dict)
@@ -120,11 +133,16 @@ class _Round:
     """The segment that holds all pieces."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: its quota of bytes, and its bytes before the round."""
+    room: dict[int, int] = field(default_factory=dict)
+    """By tenant: the bytes for which there was room when an attempt was admitted."""
+    outdated: set[int] = field(default_factory=set)
+    """Devices whose deliveries are judged again, because another gateway has changed them."""
 
-    def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
+    def keep(self, device: DeviceState, data: bytes, placed: Callable[[Extent], None]) -> None:
         self.pieces.append(data)
+        self.senders.append(device)
         self.placed.append(placed)
-        tenant = fleet.tenant
+        tenant = device.fleet.tenant
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
 
     def forget(self, device: DeviceState, counter: int) -> None:
@@ -133,6 +151,22 @@ class _Round:
             self.changed[device.id, counter] = device, None
         else:
             self.changed.pop((device.id, counter), None)
+
+    @property
+    def heard(self) -> set[int]:
+        """Devices that sent something new which was not refused."""
+        return {window.device.id for window in self.counted} | {device for device, _ in self.changed}
+
+    def drop(self, devices: Container[int]) -> None:
+        """Leave out everything of these devices."""
+        self.outdated |= {device for device in self.devices if device in devices}
+        self.devices = {device: state for device, state in self.devices.items() if device not in devices}
+        self.counted = [window for window in self.counted if window.device.id not in devices]
+        self.changed = {key: value for key, value in self.changed.items() if key[0] not in devices}
+        self.quarantined = [found for found in self.quarantined if found[0].id not in devices]
+        for sender, piece in zip(self.senders, self.pieces, strict=True):
+            if sender.id in devices:
+                self.bytes_by_tenant[sender.fleet.tenant] -= len(piece)
 
     def saw(self, device: DeviceState, counter: int, number: int) -> None:
         """Record authentic frames of a device with this counter and window."""
@@ -246,6 +280,8 @@ class Intake:
         self._reserve_bytes = reserve_bytes
         self._queue: queue.SimpleQueue[_Message | _Errand | None] = queue.SimpleQueue()
         self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
+        self._unfit: dict[_Place, Refusal | None] = {}
+        """Why deliveries of this round's devices are refused that could not be loaded."""
         self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
         self._pending = DeviceShares(MOST_PENDING)
         self._pending_bytes = DeviceShares(MOST_PENDING_BYTES)
@@ -280,6 +316,11 @@ class Intake:
         def drop() -> None:
             with self._database.writing() as database:
                 where = "arrived < ? AND extents != '' AND device IN (SELECT id FROM devices WHERE fleet = ?)"
+                database.execute(
+                    "UPDATE devices SET version = version + 1 "
+                    f"WHERE id IN (SELECT device FROM attempts WHERE state = 'open' AND {where})",
+                    (before, fleet),
+                )
                 gone = database.execute(
                     f"DELETE FROM attempts WHERE state = 'open' AND {where} RETURNING device", (before, fleet)
                 ).fetchall()
@@ -358,6 +399,10 @@ class Intake:
                 size += len(messages[-1].data)
             if messages:
                 self._round(messages)
+                for message in messages:
+                    if message.answer is None:
+                        turns.add(message.fleet.tenant, message.place, message)
+                messages = [message for message in messages if message.answer is not None]
                 assert self._loop is not None
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(_answer, messages)
@@ -374,7 +419,7 @@ class Intake:
                 elif isinstance(more, _Errand):
                     _run_errand(more)
                 else:
-                    turns.add(more.fleet.tenant, (more.fleet.id, more.number), more)
+                    turns.add(more.fleet.tenant, more.place, more)
         return ends
 
     def _round(self, messages: list[_Message]) -> None:
@@ -397,6 +442,7 @@ class Intake:
     def _take_round(self, messages: list[_Message]) -> None:
         self._drop_stale()
         self._check_space()
+        self._load(messages)
         known = []
         for message in messages:
             try:
@@ -418,10 +464,13 @@ class Intake:
                 message.answer = self._judge(message, message.device, delivery, this)
             except Refusal as refusal:
                 message.answer = refusal
-        if this.devices or this.quarantined:
+        if this.devices:
             self._write(this)
         for device in this.devices.values():
+            device.version += 1
             device.trim()
+        if this.outdated:
+            self._judge_again(known, this.outdated)
         self._metrics.bytes_kept.inc(sum(this.bytes_by_tenant.values()))
         self._metrics.windows.inc(len(this.counted))
 
@@ -437,14 +486,74 @@ class Intake:
         if room.f_bavail * room.f_frsize < self._reserve_bytes:
             raise OSError(28, "the disk is almost full")
 
+    def _judge_again(self, messages: list[_Message], outdated: set[int]) -> None:
+        """Have deliveries of outdated devices judged in the next round, by what the database has then."""
+        for message in messages:
+            if message.device is not None and message.device.id in outdated:
+                self._devices.pop(message.place, None)
+                message.device = None
+                message.repeats += 1
+                message.answer = None
+                if message.repeats > _MOST_REPEATS:
+                    message.answer = overloaded("Another gateway takes deliveries of this device")
+
+    def _load(self, messages: list[_Message]) -> None:
+        """Load the states of devices that are not remembered, or that another gateway has changed."""
+        fleets = {message.place: message.fleet for message in messages}
+        if self._database.is_shared:
+            self._drop_outdated(fleets)
+        unknown = [(place, fleet) for place, fleet in fleets.items() if place not in self._devices]
+        if not unknown:
+            return
+        rows = write_values(
+            self._database.connection,
+            "SELECT d.*, f.deleted AS fleet_deleted FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE (d.fleet, d.number) IN (VALUES",
+            [place for place, _ in unknown],
+            ") ORDER BY d.epoch",
+        )
+        self._unfit = {}
+        latest = {(row["fleet"], row["number"]): row for row in rows}
+        loaded = {}
+        for place, fleet in unknown:
+            row = latest.get(place)
+            refusal = _unfit(row, fleet, place[1])
+            if refusal is not None or row is None:
+                self._unfit[place] = refusal
+                continue
+            keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
+            loaded[row["id"]] = self._devices[place] = DeviceState.load(row, fleet, keys)
+        attempts = write_values(
+            self._database.connection,
+            "SELECT * FROM attempts WHERE device IN (VALUES",
+            [(device,) for device in loaded],
+            ")",
+        )
+        for found in attempts:
+            loaded[found["device"]].add_attempt(found)
+
+    def _drop_outdated(self, places: Iterable[_Place]) -> None:
+        """Drop the states of devices that another gateway has changed, or whose fleet is deleted."""
+        known = {state.id: place for place in places if (state := self._devices.get(place)) is not None}
+        rows = write_values(
+            self._database.connection,
+            "SELECT d.id, d.version FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE f.deleted IS NULL AND d.id IN (VALUES",
+            [(device,) for device in known],
+            ")",
+        )
+        versions = {row["id"]: row["version"] for row in rows}
+        for device, place in known.items():
+            if versions.get(device) != self._devices[place].version:
+                del self._devices[place]
+
     def _device(self, message: _Message) -> DeviceState:
-        place = message.fleet.id, message.number
-        state = self._devices.get(place)
+        state = self._devices.get(message.place)
         if state is None:
-            state = self._load(message)
-            self._devices[place] = state
-        else:
-            self._devices.move_to_end(place)
+            refusal = self._unfit[message.place]
+            assert refusal is not None
+            raise refusal
+        self._devices.move_to_end(message.place)
         if state.epoch != message.epoch:
             raise Refusal(
                 403,
@@ -453,29 +562,6 @@ class Intake:
                 f"{state.epoch}: provision it with its newest keys, or have the owner enroll it here.",
             )
         return state
-
-    def _load(self, message: _Message) -> DeviceState:
-        database = self._database.connection
-        row = database.execute(
-            "SELECT d.*, f.deleted AS fleet_deleted FROM devices d JOIN fleets f ON f.id = d.fleet "
-            "WHERE d.fleet = ? AND d.number = ? ORDER BY d.epoch DESC LIMIT 1",
-            (message.fleet.id, message.number),
-        ).fetchone()
-        if row is None or row["deleted"] is not None or row["fleet_deleted"] is not None:
-            raise Refusal(
-                404,
-                "unknown-device",
-                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do "
-                "it (`ciphermote owner enroll`).",
-            )
-        if row["state"] != "active":
-            raise Refusal(
-                403,
-                "device-stopped",
-                f"Device {message.number} is {row['state']}: its owner or the operator has stopped it.",
-            )
-        keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
-        return DeviceState.load(row, message.fleet, keys, database)
 
     # --- the rules ------------------------------------------------------------------------------------------
 
@@ -533,8 +619,10 @@ class Intake:
                 ).fetchone()
             )
         most, kept = this.quotas[tenant]
-        if kept + this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES > most:
+        needed = this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES
+        if kept + needed > most:
             raise out_of_room(kept, most)
+        this.room[tenant] = needed
 
     def _admit(self, device: DeviceState, message: _Message, this: _Round) -> float:
         """Admit a new attempt, and return when its window was measured. Raises Refusal if its tenant or its
@@ -567,7 +655,7 @@ class Intake:
         known = {place: (count, tag) for place, count, tag, _, _ in parts}
         this.saw(device, counter, number)
         window = _Window(device, number, counter, random, tags, measured, known, [])
-        this.keep(device.fleet, message.data, window.extents.append)
+        this.keep(device, message.data, window.extents.append)
         return self._count(this, window)
 
     def _begin(
@@ -613,10 +701,10 @@ class Intake:
             if attempt.complete and dropped:
                 attempt.state, attempt.extents = "surplus", []
             elif len(fresh) == len(parts):
-                this.keep(device.fleet, message.data, attempt.extents.append)
+                this.keep(device, message.data, attempt.extents.append)
             else:
                 for _, _, _, at, size in fresh:
-                    this.keep(device.fleet, message.data[at : at + size], attempt.extents.append)
+                    this.keep(device, message.data[at : at + size], attempt.extents.append)
             if attempt.complete and not dropped:
                 this.forget(device, counter)
                 window = _Window(
@@ -712,8 +800,9 @@ class Intake:
         if same or kept + now >= MOST_QUARANTINED:
             return
         extents: list[Extent] = []
-        this.keep(device.fleet, message.data, extents.append)
+        this.keep(device, message.data, extents.append)
         this.quarantined.append((device, counter, kind, reason, extents))
+        this.devices[device.id] = device
         self._metrics.quarantined.labels(kind).inc()
 
     @staticmethod
@@ -729,11 +818,91 @@ class Intake:
             this.segment = extents[0].segment
             for extent, placed in zip(extents, this.placed, strict=True):
                 placed(extent)
-        with self._database.writing() as database:
-            self._write_rows(database, this)
+        repeats = 0
+        while this.devices:
+            try:
+                with self._database.writing(beside=True) as database:
+                    self._write_rows(database, this)
+                break
+            except _Outdated as outdated:
+                this.drop(outdated.devices)
+            except ERRORS as error:
+                fault = fault_of(error)
+                if fault == "integrity" and self._database.is_shared:
+                    this.drop(set(this.devices))
+                elif fault != "conflict" or repeats == _MOST_REPEATS:
+                    raise
+                repeats += 1
+        for _, attempt in this.changed.values():
+            if attempt is not None:
+                attempt.is_stored = True
+
+    def _write_devices(self, database: Connection, this: _Round) -> None:
+        """Store the devices' states. Raises _Outdated for those that another gateway has changed since they
+        were read, or whose fleet is deleted."""
+        counted = Counter(window.device.id for window in this.counted)
+        heard = this.heard
+        stored = write_values(
+            database,
+            "WITH seen (id, version, newest, newest_window, windows, at, allowance, allowed_at) AS (VALUES",
+            [
+                (
+                    *(device.id, device.version, device.newest, device.newest_window, counted[device.id]),
+                    *(this.now if device.id in heard else -1.0, device.allowance, device.allowed_at),
+                )
+                for _, device in sorted(this.devices.items())
+            ],
+            ") UPDATE devices SET newest = seen.newest, newest_window = seen.newest_window, "
+            "windows = devices.windows + seen.windows, version = seen.version + 1, "
+            "last_seen = CASE WHEN seen.at < 0 THEN devices.last_seen ELSE seen.at END, "
+            "allowance = seen.allowance, allowed_at = seen.allowed_at "
+            "FROM seen WHERE devices.id = seen.id AND devices.version = seen.version RETURNING devices.id",
+        )
+        if len(stored) < len(this.devices):
+            raise _Outdated(this.devices.keys() - {row["id"] for row in stored})
+        if self._database.is_shared:
+            fleets = {device.fleet.id for device in this.devices.values()}
+            gone = write_values(
+                database,
+                "SELECT id FROM fleets WHERE deleted IS NOT NULL AND id IN (VALUES",
+                [(fleet,) for fleet in sorted(fleets)],
+                ")",
+            )
+            deleted = {row["id"] for row in gone}
+            if deleted:
+                raise _Outdated({i for i, device in this.devices.items() if device.fleet.id in deleted})
+
+    def _write_bytes(self, database: Connection, this: _Round) -> None:
+        """Count the tenants' bytes. Raises _Outdated for the devices of those that have no room any more."""
+        stored = Counter(this.bytes_by_tenant)
+        for window in this.counted:
+            stored[window.device.fleet.tenant] += WINDOW_ROW_BYTES
+        for tenant, size in sorted(stored.items()):
+            needed = this.room.get(tenant, 0)
+            done = database.execute(
+                "UPDATE tenants SET bytes = bytes + ? WHERE id = ? AND (? = 0 OR bytes + ? <= most_bytes)",
+                (size, tenant, needed, needed),
+            )
+            if done.rowcount == 0:
+                raise _Outdated({i for i, device in this.devices.items() if device.fleet.tenant == tenant})
+        database.executemany(
+            "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "
+            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = segment_bytes.bytes + excluded.bytes",
+            [(this.segment, tenant, size) for tenant, size in sorted(this.bytes_by_tenant.items())],
+        )
 
     def _write_rows(self, database: Connection, this: _Round) -> None:
         now = this.now
+        self._write_devices(database, this)
+        self._write_bytes(database, this)
+        # Before the windows: rounds of a fleet take turns from here on, so that its sequences are in the
+        # order of their commits.
+        of_fleets = Counter({this.devices[device].fleet.id: 0 for device in this.heard})
+        of_fleets.update(window.device.fleet.id for window in this.counted)
+        database.executemany(
+            "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
+            [(number, now, fleet) for fleet, number in sorted(of_fleets.items())],
+        )
         write_values(
             database,
             "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents) VALUES",
@@ -770,9 +939,6 @@ class Intake:
             "measured = excluded.measured, extents = excluded.extents, state = excluded.state, "
             "arrived = excluded.arrived",
         )
-        for _, attempt in this.changed.values():
-            if attempt is not None:
-                attempt.is_stored = True
         write_values(
             database,
             "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived) VALUES",
@@ -781,37 +947,32 @@ class Intake:
                 for device, counter, kind, reason, extents in this.quarantined
             ],
         )
-        counted = Counter(window.device.id for window in this.counted)
-        write_values(
-            database,
-            "WITH seen (id, newest, newest_window, windows, at) AS (VALUES",
-            [
-                (device.id, device.newest, device.newest_window, counted[device.id], now)
-                for device in this.devices.values()
-            ],
-            ") UPDATE devices SET newest = max(devices.newest, seen.newest), "
-            "newest_window = max(devices.newest_window, seen.newest_window), "
-            "windows = devices.windows + seen.windows, last_seen = seen.at "
-            "FROM seen WHERE devices.id = seen.id",
+
+
+class _Outdated(Exception):
+    """Devices that are not as a round had read them, or whose tenants are not."""
+
+    def __init__(self, devices: set[int]) -> None:
+        super().__init__()
+        self.devices = devices
+
+
+def _unfit(row: Row | None, fleet: Fleet, number: int) -> Refusal | None:
+    """Return why nothing is taken from a device; None if it is active."""
+    if row is None or row["deleted"] is not None or row["fleet_deleted"] is not None:
+        return Refusal(
+            404,
+            "unknown-device",
+            f"Device {number} is not enrolled in fleet {fleet.name}: have its owner do it "
+            "(`ciphermote owner enroll`).",
         )
-        of_fleets = Counter({device.fleet.id: 0 for device in this.devices.values()})
-        of_fleets.update(window.device.fleet.id for window in this.counted)
-        database.executemany(
-            "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
-            [(number, now, fleet) for fleet, number in of_fleets.items()],
+    if row["state"] != "active":
+        return Refusal(
+            403,
+            "device-stopped",
+            f"Device {number} is {row['state']}: its owner or the operator has stopped it.",
         )
-        stored = Counter(this.bytes_by_tenant)
-        for window in this.counted:
-            stored[window.device.fleet.tenant] += WINDOW_ROW_BYTES
-        database.executemany(
-            "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
-            [(size, tenant) for tenant, size in stored.items()],
-        )
-        database.executemany(
-            "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "
-            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = segment_bytes.bytes + excluded.bytes",
-            [(this.segment, tenant, size) for tenant, size in this.bytes_by_tenant.items()],
-        )
+    return None
 
 
 def _run_errand(errand: _Errand) -> None:

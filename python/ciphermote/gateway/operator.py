@@ -284,7 +284,7 @@ class Operator:
                 )
             if accept:
                 database.execute(
-                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?",
+                    "UPDATE devices SET newest = max(newest, ?), version = version + 1 WHERE id = ?",
                     (found.counter - 1, rows[0]["row"]),
                 )
             database.execute("DELETE FROM quarantine WHERE id = ?", (number,))

@@ -53,12 +53,18 @@ class Registry:
         self._tenants: dict[str, int] = {}
         self._changes = 0
         """Counts deletions: rows that were looked up earlier may be gone."""
+        self._since = time.monotonic()
 
     def forget(self) -> None:
         """Drop cached tenants and fleets."""
         self._changes += 1
         self._fleets.clear()
         self._tenants.clear()
+        self._since = time.monotonic()
+
+    def _forget_outdated(self) -> None:
+        if self._database.is_outdated(self._since):
+            self.forget()
 
     # --- tenants --------------------------------------------------------------------------------------------
 
@@ -85,6 +91,7 @@ class Registry:
 
     def tenant(self, name: str) -> int:
         """Return a tenant's id."""
+        self._forget_outdated()
         known, changes = self._tenants.get(name), self._changes
         if known is not None:
             return known
@@ -136,6 +143,7 @@ class Registry:
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
         assert tenant is not None
+        self._forget_outdated()
         found, changes = self._fleets.get((tenant, name)), self._changes
         if found is None:
             row = self._database.connection.execute(
@@ -288,7 +296,8 @@ class Registry:
             else:
                 check_bytes(database, fleet.tenant, ROW_BYTES)
             database.execute(
-                "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
+                "UPDATE devices SET state = 'replaced', version = version + 1 WHERE fleet = ? AND number = ?",
+                (fleet.id, number),
             )
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
@@ -345,7 +354,9 @@ class Registry:
                     404, "no-such-device", f"Device {number} is revoked for good: have it enrolled anew."
                 )
             if not revoked:
-                database.execute("UPDATE devices SET state = ? WHERE id = ?", (state, row["id"]))
+                database.execute(
+                    "UPDATE devices SET state = ?, version = version + 1 WHERE id = ?", (state, row["id"])
+                )
             if state == "revoked":
                 self._access.revoke_of_device(database, fleet.id, number)
             else:

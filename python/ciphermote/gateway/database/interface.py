@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import sqlite3
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -16,6 +17,8 @@ from typing import Any, ClassVar, Literal, Protocol
 from ciphermote.gateway.logs import log
 
 _ROWS_AT_ONCE = 32
+REMEMBERED_SECONDS = 4.0
+"""How long tokens, fleets and tenants are remembered if others may change them."""
 
 Fault = Literal["integrity", "deleted", "conflict", "busy", "lost", "full", "damage", "text", "other"]
 """Why a statement failed: it broke a constraint; it belongs to something deleted; another transaction was in
@@ -96,6 +99,10 @@ class Database(ABC):
         self.damage: str | None = None
         """The error that showed damage to it, if any."""
         self._local = threading.local()
+
+    def is_outdated(self, since: float) -> bool:
+        """Whether what was looked up at a time of time.monotonic() must be looked up again."""
+        return self.is_shared and time.monotonic() - since > REMEMBERED_SECONDS
 
     @property
     @abstractmethod

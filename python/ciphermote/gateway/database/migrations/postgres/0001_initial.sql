@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of SQLite's steps 1 to 10, whose comments describe them. Names are compared byte by byte, as SQLite
+-- The tables of SQLite's steps 1 to 11, whose comments describe them. Names are compared byte by byte, as SQLite
 -- does.
 
 CREATE TABLE schema_version (version INTEGER NOT NULL);
@@ -57,6 +57,9 @@ CREATE TABLE devices (
     excluded BIGINT NOT NULL DEFAULT 0,
     windows BIGINT NOT NULL DEFAULT 0,
     largest_value DOUBLE PRECISION NOT NULL DEFAULT 0,
+    version    BIGINT NOT NULL DEFAULT 0,
+    allowance  DOUBLE PRECISION NOT NULL DEFAULT 0,
+    allowed_at DOUBLE PRECISION NOT NULL DEFAULT 0,
     UNIQUE (fleet, number, epoch)
 );
 CREATE INDEX devices_excluded ON devices (fleet) WHERE excluded = 1;
