@@ -26,12 +26,19 @@ STATEFUL = (
     "test_two_gateways",
 )
 """Modules whose tests run over SQLite and PostgreSQL, unless a test is marked for one of them."""
+SAMPLED = ("test_clock", "test_jobs", "test_operator", "test_retention")
+"""Those that take long, and so run over PostgreSQL in make test-all alone."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if metafunc.module.__name__.rpartition(".")[2] in STATEFUL:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if module in STATEFUL:
         only = [name for name in BACK_ENDS if metafunc.definition.get_closest_marker(name) is not None]
-        metafunc.parametrize("database", only or BACK_ENDS, indirect=True, scope="module")
+        found = [
+            pytest.param(name, marks=pytest.mark.slow) if name == "postgres" and module in SAMPLED else name
+            for name in only or BACK_ENDS
+        ]
+        metafunc.parametrize("database", found, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module", autouse=True)
