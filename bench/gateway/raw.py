@@ -24,7 +24,7 @@ import uvloop
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.sqlite import SqliteDatabase
 from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
 from ciphermote.gateway.http_server import https_server
 from ciphermote.gateway.intake import GATHERING_SECONDS, MOST_DELIVERY_BYTES
@@ -45,7 +45,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._database = Database(folder / "raw.db")
+        self._database = SqliteDatabase(folder / "raw.db")
         with self._database.writing() as database:
             database.execute("CREATE TABLE IF NOT EXISTS kept (id INTEGER PRIMARY KEY, extent TEXT)")
         self._segments = Segments(folder / "segments")
@@ -83,7 +83,7 @@ class Store:
 async def subscribe(store: Store, subscribed: asyncio.Event, port: int, ca: str, gateway: str) -> None:
     """Take what devices publish, and answer each on its response topic."""
     files = BrokerFiles(Path(gateway) / BROKER)
-    BrokerGate(Access(Database(Path(gateway) / DATABASE_FILE)), files.socket, files.password)
+    BrokerGate(Access(SqliteDatabase(Path(gateway) / DATABASE_FILE)), files.socket, files.password)
     client = aiomqtt.Client(
         "localhost",
         port,

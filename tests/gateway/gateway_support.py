@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from ciphermote.formats.tags import TagKeys
 from ciphermote.owner.keys import SecretKey
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.parameters.native import core_params
-from demos.fleet.site import Broker, Server, free_port, serving
+from demos.fleet.site import Broker, Server, free_port
+from demos.fleet.site import serving as serving_directory
 from demos.fleet.station import SECONDS, wait_until
+from postgres_support import database_url
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -30,6 +34,14 @@ SET = "n2048_q26_p27"
 LOG2_SCALE = 15
 LARGEST = 10.0
 """What no |value| of a device is beyond, unless a test says otherwise: 51 of them have room at this scale."""
+
+
+@contextmanager
+def serving(data: Path, *options: str, **environment: str) -> Iterator[Server]:
+    """A gateway for the block, over the database that the test runs over."""
+    url = database_url(data)
+    with serving_directory(data, *options, *(("--database", url) if url else ()), **environment) as server:
+        yield server
 
 
 @cache

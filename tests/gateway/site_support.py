@@ -16,33 +16,41 @@ from ciphermote.gateway.intake import Outcome
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.retention import DAY
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.store.folder import SEGMENT_BYTES
 from ciphermote.gateway.worker import Worker
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.requests import DEFINITION, Enrolment, JobRequest
 from gateway_support import LOG2_SCALE, FullDevice, enrolment, full_owner
+from postgres_support import database_url
 
 SEGMENT = 20_000
 """Bytes: of two or three windows."""
 
-_OF = "(SELECT count(*) FROM {0} JOIN fleets f ON f.id = {0}.fleet WHERE f.tenant = :tenant)"
+_OF = "(SELECT count(*) FROM {0} JOIN fleets f ON f.id = {0}.fleet WHERE f.tenant = ?1)"
 _LENGTHS = (
     "(SELECT coalesce(sum(512 + length({1})), 0) FROM {0} r JOIN fleets f ON f.id = r.fleet "
-    "WHERE f.tenant = :tenant)"
+    "WHERE f.tenant = ?1)"
 )
 BOOKED = f"""
-SELECT (SELECT coalesce(sum(bytes), 0) FROM place_bytes WHERE tenant = :tenant),
-    (SELECT coalesce(sum(512 + bytes), 0) FROM objects WHERE tenant = :tenant),
-    (SELECT coalesce(sum(512 + length(definition)), 0) FROM fleets WHERE tenant = :tenant),
+SELECT (SELECT coalesce(sum(bytes), 0) FROM place_bytes WHERE tenant = ?1),
+    (SELECT coalesce(sum(512 + bytes), 0) FROM objects WHERE tenant = ?1),
+    (SELECT coalesce(sum(512 + length(definition)), 0) FROM fleets WHERE tenant = ?1),
     512 * ({_OF.format("devices")} + {_OF.format("streams")} + {_OF.format("jobs")}
-        + (SELECT count(*) FROM tokens WHERE tenant = :tenant)
+        + (SELECT count(*) FROM tokens WHERE tenant = ?1)
         + (SELECT count(*) FROM results r JOIN devices d ON d.id = r.device JOIN fleets f ON f.id = d.fleet
-            WHERE f.tenant = :tenant)),
+            WHERE f.tenant = ?1)),
     128 * (SELECT count(*) FROM windows w JOIN devices d ON d.id = w.device JOIN fleets f ON f.id = d.fleet
-        WHERE f.tenant = :tenant),
+        WHERE f.tenant = ?1),
     {_LENGTHS.format("specs", "r.text")},
     {_LENGTHS.format("exclusions", "r.devices")}
 """
 """All that a tenant has stored, counted from scratch: the first column is what lies in segments."""
+
+
+def settings_of(folder: Path, segment_bytes: int = SEGMENT_BYTES, store: str | None = None) -> Settings:
+    """Settings of a gateway over a directory, and over the database that the test runs over."""
+    url = database_url(folder)
+    return Settings(folder, reserve_bytes=0, segment_bytes=segment_bytes, store=store, database=url)
 
 
 class Site:
@@ -50,7 +58,7 @@ class Site:
 
     def __init__(self, folder: Path, store: str | None = None) -> None:
         self.folder = folder
-        self.gateway = Gateway(Settings(folder, reserve_bytes=0, segment_bytes=SEGMENT, store=store))
+        self.gateway = Gateway(settings_of(folder, segment_bytes=SEGMENT, store=store))
         self.gateway.intake.start()
         self.tenant = self.gateway.registry.tenant("home")
         self.now = time.time()
@@ -89,7 +97,7 @@ class Site:
     def bytes(self) -> int:
         """The tenant's bytes, in segments. All that it has is booked as a count from scratch says."""
         database = self.gateway.database.connection
-        in_segments, *others = database.execute(BOOKED, {"tenant": self.tenant}).fetchone()
+        in_segments, *others = database.execute(BOOKED, (self.tenant,)).fetchone()
         assert self.gateway.registry.tenant_of(self.tenant)["bytes"] == in_segments + sum(others)
         return int(in_segments)
 
@@ -103,7 +111,7 @@ class Site:
 
     def work_once(self) -> int:
         """Run a worker once, and return the job that it had."""
-        worker = Worker(self.folder, "tests")
+        worker = Worker(self.folder, "tests", database_url(self.folder))
         leased = worker._jobs.lease("tests")
         assert leased is not None
         worker._work(leased)

@@ -15,7 +15,7 @@ from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import lock
 from ciphermote.cli import app
 from ciphermote.gateway.backup import back_up, restore
-from ciphermote.gateway.database import connect
+from ciphermote.gateway.database.sqlite import connect
 from ciphermote.gateway.verifying import verify
 from site_support import Site, on_site
 from typer.testing import CliRunner

@@ -18,7 +18,7 @@ import pytest
 from ciphermote.gateway import broker_gate
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.broker_gate import BrokerGate
-from ciphermote.gateway.database import Database, migrate
+from ciphermote.gateway.database.sqlite import SqliteDatabase, migrate
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -137,7 +137,7 @@ def test_silent_connections_shut_no_device_out(tmp_path: Path) -> None:
 @contextlib.contextmanager
 def gate(folder: Path) -> Iterator[tuple[Access, socket.socket]]:
     migrate(folder / "gateway.db")
-    access = Access(Database(folder / "gateway.db"))
+    access = Access(SqliteDatabase(folder / "gateway.db"))
     found = BrokerGate(access, folder / "gate", "secret")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
         link.settimeout(10)
@@ -158,7 +158,7 @@ def test_many_that_are_revoked_at_once_are_all_told_and_each_once(
 ) -> None:
     monkeypatch.setattr(broker_gate, "_MOST_ENDED", 5)
     with gate(tmp_path) as (access, link):
-        database = Database(tmp_path / "gateway.db").connection
+        database = SqliteDatabase(tmp_path / "gateway.db").connection
         database.execute(
             "INSERT INTO tenants (id, name, created, most_devices, most_bytes) VALUES (1, 't', 0, 1, 1e9)"
         )

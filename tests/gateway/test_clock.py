@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
-from ciphermote.gateway.settings import Settings
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.requests import DEFINITION, Enrolment, StreamRequest
 from gateway_support import (
@@ -31,6 +30,7 @@ from gateway_support import (
     serving,
     wait_until,
 )
+from site_support import settings_of
 
 FLEET = "jumping"
 
@@ -214,7 +214,7 @@ class Passing:
 
 @asynccontextmanager
 async def passing(folder: Path) -> AsyncIterator[Passing]:
-    gateway = Gateway(Settings(folder, reserve_bytes=0))
+    gateway = Gateway(settings_of(folder))
     gateway.intake.start()
     try:
         registry, keys = gateway.registry, full_owner()

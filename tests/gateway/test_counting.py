@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,7 @@ def ended(server: Server) -> dict[str, float]:
     return {line.split('"')[1]: float(line.split()[-1]) for line in found}
 
 
+@pytest.mark.sqlite
 def test_watching_costs_the_same_however_many_windows_there_are(tmp_path: Path) -> None:
     """In steps of the database's virtual machine, which no busy machine slows down."""
 
@@ -241,6 +243,7 @@ def steps(site: Site, look: Callable[[], Any]) -> int:
         count += 1
 
     connection = site.gateway.database.connection
+    assert isinstance(connection, sqlite3.Connection)
     connection.set_progress_handler(step, 10)
     look()
     connection.set_progress_handler(None, 0)

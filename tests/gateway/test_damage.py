@@ -18,9 +18,10 @@ from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactResult, decrypt_sum
 from ciphermote.gateway.api import Deliveries, application
+from ciphermote.gateway.database.interface import fault_of
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
-from ciphermote.gateway.refusals import Refusal, is_damage
+from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.store.extents import Extent
 from ciphermote.gateway.verifying import verify
@@ -261,7 +262,7 @@ def test_an_error_that_is_not_of_damage_is_told_from_one_that_is(tmp_path: Path)
     garbled.write_bytes(b"no database at all, and long enough" * 100)
     with pytest.raises(sqlite3.DatabaseError) as error:
         sqlite3.connect(garbled).execute("SELECT * FROM sqlite_schema")
-    assert is_damage(error.value)
+    assert fault_of(error.value) == "damage"
     with pytest.raises(sqlite3.OperationalError) as other:
         sqlite3.connect(":memory:").execute("SELECT * FROM nothing")
-    assert not is_damage(other.value) and not is_damage(OSError(5, "no"))
+    assert fault_of(other.value) == "other" and fault_of(OSError(5, "no")) is None

@@ -9,9 +9,9 @@ import pytest
 from ciphermote.fleet import GatewayClient
 from ciphermote.gateway import pages
 from ciphermote.gateway.gateway import Gateway
-from ciphermote.gateway.settings import Settings
 from ciphermote.rest.requests import TenantRequest
 from gateway_support import Server, accepted, define_full, full_owner, refused
+from site_support import settings_of
 
 COUNT = 7
 PAGE = 3
@@ -19,7 +19,7 @@ PAGE = 3
 
 def test_pages_follow_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "MOST_ROWS", PAGE)
-    gateway = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
+    gateway = Gateway(settings_of(tmp_path / "data"))
     for number in range(COUNT):
         gateway.registry.add_tenant(TenantRequest(name=f"tenant-{number}"))
     tenant = gateway.registry.tenant("tenant-0")

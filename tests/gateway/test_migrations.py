@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ciphermote.base.errors import KeyFileError
-from ciphermote.gateway import database as databases
+from ciphermote.gateway.database import sqlite as databases
 
 
 def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(tmp_path: Path) -> None:
@@ -74,9 +74,10 @@ def test_a_step_that_breaks_a_reference_is_undone(tmp_path: Path, monkeypatch: p
 def test_steps_with_a_number_twice_or_left_out_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
 ) -> None:
-    (tmp_path / "migrations").mkdir()
+    folder = tmp_path / "migrations" / "sqlite"
+    folder.mkdir(parents=True)
     for name in names:
-        (tmp_path / "migrations" / f"{name}.sql").write_text("SELECT 1;")
+        (folder / f"{name}.sql").write_text("SELECT 1;")
     monkeypatch.setattr(databases.resources, "files", lambda _: tmp_path)
     with pytest.raises(RuntimeError, match="numbered"):
         databases.migrations()

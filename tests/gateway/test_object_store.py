@@ -21,7 +21,7 @@ from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.compact.sums import CompactResult, decrypt_sum
 from ciphermote.formats.receipts import Verdict
 from ciphermote.gateway.backup import back_up, restore
-from ciphermote.gateway.database import connect
+from ciphermote.gateway.database.sqlite import connect
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Outcome
 from ciphermote.gateway.refusals import Refusal

@@ -6,11 +6,8 @@
 from __future__ import annotations
 
 import itertools
-import json
-import sqlite3
 import stat
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,11 @@ import httpx
 import pytest
 from ciphermote.base.errors import GatewayError
 from ciphermote.gateway import audit
+from ciphermote.gateway.access import Access
 from ciphermote.gateway.audit import Actor, Audit
-from ciphermote.gateway.database import Database, migrate
+from ciphermote.gateway.database.interface import ERRORS, Database, fault_of
 from ciphermote.gateway.operator_client import OperatorClient
+from ciphermote.gateway.refusals import Refusal
 from gateway_support import (
     FullDevice,
     Server,
@@ -32,6 +31,7 @@ from gateway_support import (
     serving,
     wait_until,
 )
+from postgres_support import opened
 
 _NAMES = (f"tenant-{number}" for number in itertools.count())
 
@@ -233,11 +233,12 @@ def test_tokens_are_refused_by_name(server: Server, operator: OperatorClient) ->
 
 def test_a_token_that_ends_while_it_is_looked_up_is_not_remembered(tmp_path: Path) -> None:
     """Its lookup began before, and ends after it was revoked."""
-    from ciphermote.gateway.access import Access
-    from ciphermote.gateway.refusals import Refusal
+    with opened(tmp_path) as database:
+        access = Access(database)
+        check_overtaken(access)
 
-    migrate(tmp_path / "gateway.db")
-    access = Access(Database(tmp_path / "gateway.db"))
+
+def check_overtaken(access: Access) -> None:
     token = access.make("operator")
     look_up = access._look_up
 
@@ -318,8 +319,8 @@ def test_every_change_stands_in_the_audit_log(server: Server, operator: Operator
     assert found[1].details == {"tenant": name, "devices": 3}
     assert found[2].details == {"tenant": name, "note": "second", "token": made.id}
     assert found[6].details == {"tenant": name, "fleet": "fleet", "device": 1}
-    with closing(sqlite3.connect(server.data / "gateway.db")) as database:
-        text = json.dumps(database.execute("SELECT * FROM audit").fetchall())
+    with opened(server.data) as database:
+        text = str([tuple(row) for row in database.connection.execute("SELECT * FROM audit")])
     for secret in (made.token, server.token("operator"), server.token("owner")):
         assert secret.split("_")[2] not in text
 
@@ -347,8 +348,8 @@ def test_owners_changes_stand_in_the_audit_log_too(server: Server, operator: Ope
     assert {(entry.actor, entry.address) for entry in found} == {(f"token {first.id}", "127.0.0.1")}
     assert found[1].details == {"fleet": "fleet", "device": 1, "epoch": 1}
     assert found[2].details["token"] == token.split("_")[1]
-    with closing(sqlite3.connect(server.data / "gateway.db")) as database:
-        text = json.dumps(database.execute("SELECT * FROM audit").fetchall())
+    with opened(server.data) as database:
+        text = str([tuple(row) for row in database.connection.execute("SELECT * FROM audit")])
     for secret in (token.split("_")[2], device.tag_keys.frames.hex(), device.tag_keys.receipts.hex()):
         assert secret not in text
 
@@ -371,8 +372,11 @@ def test_entries_of_the_audit_log_never_change_and_the_oldest_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An owner's many entries leave those of operators where they are."""
-    migrate(tmp_path / "gateway.db")
-    database = Database(tmp_path / "gateway.db")
+    with opened(tmp_path) as database:
+        check_entries(database, monkeypatch)
+
+
+def check_entries(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Audit(database)
     monkeypatch.setattr(audit, "MOST_OWNER_ENTRIES", 5)
     monkeypatch.setattr(audit, "MOST_OPERATOR_ENTRIES", 3)
@@ -384,15 +388,18 @@ def test_entries_of_the_audit_log_never_change_and_the_oldest_leave(
             pass
     found = [row["action"] for row in log.listed(2**62, None, 100)]
     assert found == [*(f"owner's {n}" for n in range(19, 14, -1)), *(f"operator's {n}" for n in (3, 2, 1))]
-    with pytest.raises(sqlite3.IntegrityError, match="never change"):
+    with pytest.raises(ERRORS, match="never change") as error:
         database.connection.execute("UPDATE audit SET actor = 'nobody'")
-    database.close()
+    assert fault_of(error.value) == "integrity"
 
 
 def test_a_change_and_its_entry_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
     """What is to be done once it is stored is done then, and never if it is undone."""
-    migrate(tmp_path / "gateway.db")
-    database = Database(tmp_path / "gateway.db")
+    with opened(tmp_path) as database:
+        check_whole_changes(database)
+
+
+def check_whole_changes(database: Database) -> None:
     log = Audit(database)
     stored: list[int] = []
     with log.recording(Actor("local", "local"), "x", {}), database.writing():
@@ -408,7 +415,6 @@ def test_a_change_and_its_entry_are_stored_together_or_not_at_all(tmp_path: Path
         raise ZeroDivisionError
     assert database.connection.execute("SELECT count(*) FROM tenants").fetchone()[0] == 0
     assert log.listed(2**62, None, 10) == before and stored == [1]
-    database.close()
 
 
 # --- the API's form -----------------------------------------------------------------------------------------

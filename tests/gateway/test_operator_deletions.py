@@ -6,10 +6,8 @@ crash in between changes none of it.
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +17,11 @@ import pytest
 from ciphermote.base.errors import GatewayError
 from ciphermote.gateway import deletions
 from ciphermote.gateway.audit import Actor
+from ciphermote.gateway.database.interface import ERRORS, Connection, fault_of
 from ciphermote.gateway.deletions import Target
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.operator_client import OperatorClient
 from ciphermote.gateway.refusals import Refusal
-from ciphermote.gateway.settings import Settings
 from ciphermote.rest.requests import TenantRequest
 from gateway_support import (
     FullDevice,
@@ -38,6 +36,8 @@ from gateway_support import (
     serving,
     wait_until,
 )
+from postgres_support import back_end, opened
+from site_support import settings_of
 
 _NAMES = (f"gone-{number}" for number in itertools.count())
 
@@ -74,32 +74,43 @@ def removed(operator: OperatorClient, number: int) -> None:
     )
 
 
+_REFERENCES = {
+    "sqlite": 'SELECT m.name, f."from", f."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) f '
+    "WHERE m.type = 'table'",
+    "postgres": "SELECT c.conrelid::regclass::text, a.attname::text, c.confrelid::regclass::text "
+    "FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] "
+    "WHERE c.contype = 'f'",
+}
+_KEYS = {
+    "sqlite": "SELECT name FROM pragma_table_info(?1) WHERE pk ORDER BY pk",
+    "postgres": "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid "
+    "AND a.attnum = i.indkey[0] WHERE i.indisprimary AND i.indrelid = CAST(?1 AS TEXT)::regclass",
+}
+
+
 def rows_of(data: Path, tenant: str) -> dict[str, int]:
     """Count a tenant's rows by table: rows that refer to it, or to rows that belong to it."""
-    with closing(sqlite3.connect(data / "gateway.db")) as database:
-        owned = {"tenants": f"SELECT id FROM tenants WHERE name = '{tenant}'"}
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        references = [
-            (table, column, parent)
-            for table in tables
-            for _, _, parent, column, *_ in database.execute(f"PRAGMA foreign_key_list({table})")
-        ]
-        while True:
-            before = dict(owned)
-            for table, column, parent in references:
-                if parent in owned and table not in owned:
-                    key = database.execute(
-                        f"SELECT name FROM pragma_table_info('{table}') WHERE pk"
-                    ).fetchone()
-                    owned[table] = f"SELECT {key[0]} FROM {table} WHERE {column} IN ({owned[parent]})"
-            if before == owned:
-                break
-        found: dict[str, int] = {}
+    with opened(data) as found:
+        return _rows_of(found.connection, tenant)
+
+
+def _rows_of(database: Connection, tenant: str) -> dict[str, int]:
+    owned = {"tenants": f"SELECT id FROM tenants WHERE name = '{tenant}'"}
+    references = [tuple(row) for row in database.execute(_REFERENCES[back_end.now])]
+    while True:
+        before = dict(owned)
         for table, column, parent in references:
-            if parent in owned:
-                query = f"SELECT count(*) FROM {table} WHERE {column} IN ({owned[parent]})"
-                found[table] = found.get(table, 0) + database.execute(query).fetchone()[0]
-        return {table: count for table, count in found.items() if count}
+            if parent in owned and table not in owned:
+                key = database.execute(_KEYS[back_end.now], (table,)).fetchone()
+                owned[table] = f"SELECT {key[0]} FROM {table} WHERE {column} IN ({owned[parent]})"
+        if before == owned:
+            break
+    found: dict[str, int] = {}
+    for table, column, parent in references:
+        if parent in owned:
+            query = f"SELECT count(*) FROM {table} WHERE {column} IN ({owned[parent]})"
+            found[table] = found.get(table, 0) + database.execute(query).fetchone()[0]
+    return {table: count for table, count in found.items() if count}
 
 
 def test_a_deleted_device_is_gone_and_its_epoch_never_comes_again(
@@ -175,8 +186,8 @@ def test_a_deleted_tenant_leaves_its_name_and_nothing_else(server: Server, opera
         operator.create_tenant(site.name)
     # For a fleet, its id and its name are left.
     assert set(rows_of(server.data, site.name)) <= {"fleets", "fleet_counts", "deletions"}
-    with closing(sqlite3.connect(server.data / "gateway.db")) as database:
-        left = database.execute(
+    with opened(server.data) as database:
+        left = database.connection.execute(
             "SELECT definition FROM fleets WHERE tenant = (SELECT id FROM tenants WHERE name = ?)",
             (site.name,),
         ).fetchall()
@@ -220,7 +231,7 @@ LOCAL = Actor("local", "local")
 def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gateway]:
     """One that is not started: nothing happens in the background."""
     monkeypatch.setattr(deletions, "_TOKENS_SECONDS", 0.0)
-    found = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
+    found = Gateway(settings_of(tmp_path / "data"))
     done: Any = SimpleNamespace(result=lambda _: None)
     found.intake.forget_devices = lambda *_: done  # type: ignore[method-assign]
     yield found
@@ -233,23 +244,22 @@ def fill(gateway: Gateway, *, windows: int, devices: int = 1) -> int:
     database = gateway.database.connection
     definition = '{"lane":"full"}'
     tenant = gateway.registry.tenant("home")
-    fleet = database.execute(
-        "INSERT INTO fleets (tenant, name, definition, created) VALUES (?, ?, ?, 0)",
+    (fleet,) = database.execute(
+        "INSERT INTO fleets (tenant, name, definition, created) VALUES (?, ?, ?, 0) RETURNING id",
         (tenant, next(_NAMES), definition),
-    ).lastrowid
-    assert fleet is not None
+    ).fetchone()
     for number in range(devices):
-        device = database.execute(
+        (device,) = database.execute(
             "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
-            "VALUES (?, ?, 1, 0, 0, x'00', 'active', 0)",
-            (fleet, number),
-        ).lastrowid
+            "VALUES (?, ?, 1, 0, 0, ?, 'active', 0) RETURNING id",
+            (fleet, number, b""),
+        ).fetchone()
         database.executemany(
             "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents) "
             "VALUES (?, ?, ?, 0, 0, 0, 0, '')",
             [(device, window, window) for window in range(windows)],
         )
-    return fleet
+    return int(fleet)
 
 
 def count(gateway: Gateway, table: str) -> int:
@@ -291,11 +301,11 @@ def test_a_device_enrolled_again_before_the_removal_keeps_its_windows(gateway: G
     with gateway.database.writing() as database:
         gateway.deletions.begin(database, Target(tenant, fleet, 0))
     database = gateway.database.connection
-    later = database.execute(
+    (later,) = database.execute(
         "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
-        "VALUES (?, 0, 2, 0, 0, x'00', 'active', 0)",
-        (fleet,),
-    ).lastrowid
+        "VALUES (?, 0, 2, 0, 0, ?, 'active', 0) RETURNING id",
+        (fleet, b""),
+    ).fetchone()
     database.execute(
         "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents) "
         "VALUES (?, 0, 0, 0, 0, 0, 0, '')",
@@ -311,14 +321,14 @@ def test_a_device_enrolled_again_before_the_removal_keeps_its_windows(gateway: G
     ("statement", "owner"),
     [
         ("INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
-         "VALUES (?, 9, 1, 0, 0, x'00', 'active', 0)", "fleet"),
+         "VALUES (?, 9, 1, 0, 0, CAST('' AS {blob}), 'active', 0)", "fleet"),
         ("INSERT INTO evaluation_keys VALUES (?, 'relin', 'x')", "fleet"),
         ("INSERT INTO streams (fleet, name, spec, begins, next, created) VALUES (?, 's', '{}', 0, 0, 0)",
          "fleet"),
-        ("INSERT INTO tokens (id, hash, scope, fleet, note, created) VALUES ('x', x'00', 'device', ?, '', 0)",
-         "fleet"),
-        ("INSERT INTO tokens (id, hash, scope, tenant, note, created) VALUES ('x', x'00', 'owner', ?, '', 0)",
-         "tenant"),
+        ("INSERT INTO tokens (id, hash, scope, fleet, note, created) "
+         "VALUES ('x', CAST('' AS {blob}), 'device', ?, '', 0)", "fleet"),
+        ("INSERT INTO tokens (id, hash, scope, tenant, note, created) "
+         "VALUES ('x', CAST('' AS {blob}), 'owner', ?, '', 0)", "tenant"),
         ("INSERT INTO fleets (tenant, name, definition, created) VALUES (?, 'late', '{}', 0)", "tenant"),
         ("INSERT INTO results VALUES ((SELECT id FROM devices WHERE fleet = ?), 0, '', '', 0)", "fleet"),
     ],
@@ -329,8 +339,12 @@ def test_a_request_that_a_deletion_overtakes_adds_nothing(
     fleet, tenant = fill(gateway, windows=0), gateway.registry.tenant("home")
     with gateway.database.writing() as database:
         gateway.deletions.begin(database, Target(tenant))
-    with pytest.raises(sqlite3.IntegrityError, match="deleted"):
-        gateway.database.connection.execute(statement, ({"fleet": fleet, "tenant": tenant}[owner],))
+    blob = "BLOB" if back_end.now == "sqlite" else "BYTEA"
+    with pytest.raises(ERRORS, match="deleted") as error:
+        gateway.database.connection.execute(
+            statement.replace("{blob}", blob), ({"fleet": fleet, "tenant": tenant}[owner],)
+        )
+    assert fault_of(error.value) == "deleted"
     with pytest.raises(Refusal, match="never given again"):
         gateway.registry.add_tenant(TenantRequest(name="home"))
 

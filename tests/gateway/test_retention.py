@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from ciphermote import _core
 from ciphermote.formats.receipts import Receipt, Verdict
-from ciphermote.gateway import database as databases
 from ciphermote.gateway import serving
+from ciphermote.gateway.database import sqlite as databases
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job
 from ciphermote.gateway.refusals import Refusal
@@ -38,6 +38,7 @@ from gateway_support import (
     full_owner,
     refused,
 )
+from postgres_support import database_url
 from site_support import SEGMENT, Site, on_site, refusal_of
 
 DAYS = 30
@@ -205,6 +206,7 @@ def test_a_job_over_windows_that_went_fails_with_a_sentence(tmp_path: Path) -> N
     on_site(tmp_path / "data", what)
 
 
+@pytest.mark.sqlite
 def test_segments_that_a_restored_database_still_books_are_settled(tmp_path: Path) -> None:
     """A backup's database is older than its segments: some that it knows went in between."""
     folder, backup = tmp_path / "data", tmp_path / "backup.db"
@@ -221,7 +223,9 @@ def test_segments_that_a_restored_database_still_books_are_settled(tmp_path: Pat
         for _ in range(8):
             await site.send(fleet, device.encrypt([1.0]))
         with closing(sqlite3.connect(backup)) as copy:
-            site.gateway.database.connection.backup(copy)
+            connection = site.gateway.database.connection
+            assert isinstance(connection, sqlite3.Connection)
+            connection.backup(copy)
         await site.sweep(DAYS + 1)
         assert len(site.segments()) == 1
 
@@ -306,8 +310,11 @@ def killed(path, *more, **named):
         os._exit(9)
     return unlink(path, *more, **named)
 
+given = sys.argv[4] or None
+
 async def main():
-    gateway = Gateway(Settings(Path(sys.argv[1]), reserve_bytes=0, segment_bytes=int(sys.argv[2])))
+    size = int(sys.argv[2])
+    gateway = Gateway(Settings(Path(sys.argv[1]), reserve_bytes=0, segment_bytes=size, database=given))
     gateway.intake.start()
     os.unlink = killed
     REVERSED
@@ -358,6 +365,7 @@ def wrong_after_kill(folder: Path, place: str, fault: str = "") -> list[str]:
     on_site(folder, fill)
     script = KILLED.replace("PLACE", repr(place)).replace("    REVERSED\n", fault)
     command = [sys.executable, "-c", script, str(folder), str(SEGMENT), str((DAYS + 1) * DAY)]
+    command.append(database_url(folder) or "")
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 9, done.stderr
     on_site(folder, look)
@@ -442,6 +450,7 @@ def test_a_window_stamped_by_a_clock_that_was_ahead_goes_in_its_time(tmp_path: P
     on_site(tmp_path / "data", what)
 
 
+@pytest.mark.sqlite
 def test_an_older_databases_segments_are_weighed(tmp_path: Path) -> None:
     path = tmp_path / "gateway.db"
     databases.migrate(path, up_to=2)

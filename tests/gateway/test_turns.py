@@ -16,7 +16,6 @@ import pytest
 from ciphermote.gateway.gateway import FIRST_TENANT, Gateway
 from ciphermote.gateway.intake import _Errand
 from ciphermote.gateway.missing import Missing, missing_windows
-from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.turns import Turns
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.requests import DEFINITION, Enrolment, FullFleet, TenantRequest
@@ -31,6 +30,7 @@ from gateway_support import (
     wait_until,
 )
 from mqtt_support import Site, site
+from site_support import settings_of
 
 FLOOD = 1500
 BOUND_SECONDS = 20.0
@@ -74,7 +74,7 @@ def test_a_flood_of_one_device_is_stored_after_what_others_send(tmp_path: Path) 
         order.append(who)
 
     async def run() -> None:
-        found = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
+        found = Gateway(settings_of(tmp_path / "data"))
         home = found.registry.tenant(FIRST_TENANT)
         other = found.registry.add_tenant(TenantRequest(name="other"))
         flooding = enrolled(found, home, "fleet", 1)
@@ -173,7 +173,7 @@ def test_windows_that_were_expected_and_have_not_come_are_counted(tmp_path: Path
 
 def test_a_device_that_falls_silent_is_overdue(tmp_path: Path) -> None:
     async def run() -> None:
-        found = Gateway(Settings(tmp_path / "data", reserve_bytes=0))
+        found = Gateway(settings_of(tmp_path / "data"))
         found.intake.start()
         home = found.registry.tenant(FIRST_TENANT)
         enrolled(found, home, "fleet", 1)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,14 @@ gateway = typer.Typer(
 
 DataOption = Annotated[
     Path, typer.Option(metavar="DIR", help="The gateway's directory.", envvar="CIPHERMOTE_DATA")
+]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="The database, if it is not in the directory: postgresql://USER@HOST/NAME.",
+        envvar="CIPHERMOTE_DATABASE",
+    ),
 ]
 
 
@@ -117,7 +124,7 @@ def restore(
 
 
 @gateway.command()
-def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
+def verify(data: DataOption = Path("ciphermote-gateway"), database: DatabaseOption = None) -> None:
     """Check everything that a gateway has stored for damage. The gateway may be running.
 
     **Out:** a line for each damaged window or file, and for the database; exit code 1 if there is any.
@@ -127,8 +134,12 @@ def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
         ciphermote gateway verify --data /var/lib/ciphermote
     """
     with _Packages():
+        from ciphermote.gateway.database.interface import ERRORS
+        from ciphermote.gateway.database.opening import check_url
         from ciphermote.gateway.store.interface import StoreUnavailable
         from ciphermote.gateway.verifying import verify as run
+    if database is not None:
+        check_url(database)
     read = count = 0
 
     def account(size: int) -> None:
@@ -136,10 +147,10 @@ def verify(data: DataOption = Path("ciphermote-gateway")) -> None:
         read += size
 
     try:
-        for found in run(data, account):
+        for found in run(data, database, account):
             typer.echo(found.sentence)
             count += 1
-    except sqlite3.DatabaseError as error:
+    except ERRORS as error:
         fail(f"The database of {data} cannot be read ({error}): restore a backup.")
     except StoreUnavailable as error:
         fail(str(error))

@@ -68,6 +68,15 @@ def serve(
             envvar="CIPHERMOTE_STORE",
         ),
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep the state in PostgreSQL instead of a file in the directory: "
+            "postgresql://USER@HOST/NAME. Its password stands in PGPASSFILE's file or in PGPASSWORD.",
+            envvar="CIPHERMOTE_DATABASE",
+        ),
+    ] = None,
 ) -> None:
     """Run a gateway: receive and store fleets' ciphertexts, and run their owners' computations.
 
@@ -85,11 +94,12 @@ def serve(
     try:
         import uvloop
 
+        from ciphermote.gateway.database.opening import check_url as check_database
         from ciphermote.gateway.gateway_files import OWNER_TOKEN_FILE
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
         from ciphermote.gateway.settings import Broker, Settings
-        from ciphermote.gateway.store.urls import check_url
+        from ciphermote.gateway.store.urls import check_url as check_store
         from ciphermote.gateway.tls import check_pair
     except ModuleNotFoundError as error:
         raise ParameterError(
@@ -101,16 +111,17 @@ def serve(
     if certificate is not None and key is not None:
         check_pair(certificate, key)
     if store is not None:
-        check_url(store)
+        check_store(store)
     found = None
     if broker is not None:
         name, _, number = broker.partition(":")
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
         found = Broker(name, int(number or 8883), broker_ca)
-    settings = Settings(
-        data, host, port, certificate, key, found, workers, reserve << 20, segment << 20, store
-    )
+    if database is not None:
+        check_database(database)
+    limits = reserve << 20, segment << 20
+    settings = Settings(data, host, port, certificate, key, found, workers, *limits, store, database)
     _check_address(host, port)
     configure()
     ready = f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}."

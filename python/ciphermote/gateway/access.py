@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import sqlite3
 import threading
 import time
 from collections import OrderedDict
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database
 from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import check_number
 from ciphermote.gateway.refusals import Refusal
@@ -85,6 +84,7 @@ class Access:
         self._lock = threading.Lock()
         self._changes = 0
         """Counts ended tokens: a token that was looked up earlier may have ended since."""
+        self._since = time.monotonic()
 
     def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
         """Return the sender of an Authorization header. Raises Refusal unless it has one of these scopes."""
@@ -109,6 +109,8 @@ class Access:
     def of_token(self, token: str) -> Principal:
         """Look up a token. Raises Refusal if it is unknown, revoked or expired."""
         digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        if self._database.is_outdated(self._since):
+            self.forget()
         found = self._known.get(digest)
         if found is None:
             changes = self._changes
@@ -182,7 +184,7 @@ class Access:
         with self._database.writing() as database:
             done = database.execute(
                 "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL "
-                "AND (? IS NULL OR tenant = ?)",
+                "AND (CAST(? AS BIGINT) IS NULL OR tenant = ?)",
                 (time.time(), identifier, tenant, tenant),
             )
             if not done.rowcount:
@@ -198,7 +200,7 @@ class Access:
             )
             self._database.once_stored(self.forget)
 
-    def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
+    def revoke_of_device(self, database: Connection, fleet: int, device: int) -> None:
         """Revoke all tokens of one device, within a transaction."""
         database.execute(
             "UPDATE tokens SET revoked = ? WHERE fleet = ? AND device = ? AND revoked IS NULL",
@@ -211,6 +213,7 @@ class Access:
         with self._lock:
             self._changes += 1
             self._known.clear()
+            self._since = time.monotonic()
 
     def ended(self, after: float, until: float) -> list[tuple[str, str]]:
         """Return (id, user at a broker) of devices' tokens that ended in this period: revoked, expired, or of
@@ -230,8 +233,8 @@ class Access:
         """Return a page of tokens by id, without their secrets."""
         rows = self._database.connection.execute(
             "SELECT t.id, t.scope, t.note, t.created, t.expires, t.revoked, t.device, f.name AS fleet "
-            "FROM tokens t "
-            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id",
+            "FROM tokens t LEFT JOIN fleets f ON f.id = t.fleet "
+            "WHERE t.tenant IS NOT DISTINCT FROM ? AND t.id > ? ORDER BY t.id",
             (tenant, after),
         )
         return [dict(row) for row in page(rows)]

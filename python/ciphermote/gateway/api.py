@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
@@ -28,6 +27,7 @@ from ciphermote.base import number_text
 from ciphermote.gateway.access import LOCAL, Principal
 from ciphermote.gateway.audit import Actor
 from ciphermote.gateway.bodies import Bodies, StrictRoute, check_query, log_caller
+from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
@@ -697,7 +697,8 @@ def application(gateway: Gateway, *more: APIRouter) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(OSError, _not_stored)
-    app.add_exception_handler(sqlite3.DatabaseError, _not_stored)
+    for kind in ERRORS:
+        app.add_exception_handler(kind, _not_stored)
     app.add_exception_handler(Exception, _failed)
     app.add_middleware(Bodies, access=gateway.access, refused=_answered)
     return app

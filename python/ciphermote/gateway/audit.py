@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database, Row
 from ciphermote.gateway.refusals import Refusal
 
 DONE = "done"
@@ -42,7 +41,7 @@ class Audit:
         self._database = database
 
     @contextlib.contextmanager
-    def recording(self, actor: Actor, action: str, details: dict[str, Any]) -> Iterator[sqlite3.Connection]:
+    def recording(self, actor: Actor, action: str, details: dict[str, Any]) -> Iterator[Connection]:
         """A transaction that stores a change together with its entry.
 
         The block may add to details. A Refusal in it undoes the change, and becomes the entry's outcome.
@@ -56,21 +55,19 @@ class Audit:
                 _add(database, actor, action, details, refusal.name)
             raise
 
-    def listed(self, before: int, tenant: str | None, limit: int) -> list[sqlite3.Row]:
+    def listed(self, before: int, tenant: str | None, limit: int) -> list[Row]:
         """Return entries from the newest to the oldest, with ids below before. tenant: those about it, and
         those of its owners."""
         return self._database.connection.execute(
             "SELECT a.id, a.time, a.actor, a.address, t.name AS owner_of, a.action, a.details, a.outcome "
             "FROM audit a LEFT JOIN tenants t ON t.id = a.tenant "
-            "WHERE a.id < ?1 AND (?2 IS NULL OR t.name = ?2 OR a.details ->> 'tenant' = ?2) "
+            "WHERE a.id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR t.name = ?2 OR a.details ->> 'tenant' = ?2) "
             "ORDER BY a.id DESC LIMIT ?3",
             (before, tenant, limit),
         ).fetchall()
 
 
-def _add(
-    database: sqlite3.Connection, actor: Actor, action: str, details: dict[str, Any], outcome: str
-) -> None:
+def _add(database: Connection, actor: Actor, action: str, details: dict[str, Any], outcome: str) -> None:
     text = json.dumps(details)
     database.execute(
         "INSERT INTO audit (time, actor, address, tenant, action, details, outcome) "
@@ -82,7 +79,7 @@ def _add(
     )
     most = MOST_OPERATOR_ENTRIES if actor.tenant is None else MOST_OWNER_ENTRIES
     database.execute(
-        "DELETE FROM audit WHERE tenant IS ?1 AND id <= "
-        "(SELECT id FROM audit WHERE tenant IS ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+        "DELETE FROM audit WHERE tenant IS NOT DISTINCT FROM ?1 AND id <= "
+        "(SELECT id FROM audit WHERE tenant IS NOT DISTINCT FROM ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
         (actor.tenant, most),
     )

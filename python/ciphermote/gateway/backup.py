@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import lock, sync_directory, write_atomically
-from ciphermote.gateway.database import connect
+from ciphermote.gateway.database.sqlite import connect, damaged_pages
 from ciphermote.gateway.gateway_files import (
     BACKUP_LOCK_FILE,
     BACKUP_NAME_FILE,
@@ -40,7 +40,6 @@ from ciphermote.gateway.gateway_files import (
 from ciphermote.gateway.retention import USED_OBJECTS, USED_PLACES
 from ciphermote.gateway.store.interface import Stored, StoreUnavailable
 from ciphermote.gateway.store.opening import open_object_store
-from ciphermote.gateway.verifying import database_damage
 
 if TYPE_CHECKING:
     from ciphermote.gateway.store.object_store import ObjectStore
@@ -183,7 +182,7 @@ def _copy_database(source: Path, target: Path) -> None:
         with contextlib.closing(connect(source)) as database:
             database.execute("VACUUM INTO ?", (str(target),))
         with contextlib.closing(_read_only(target)) as copy:
-            damage = [found.sentence for found in database_damage(copy)]
+            damage = [f"The database is damaged: {line}." for line in damaged_pages(copy)]
     except sqlite3.DatabaseError as error:
         damage = [str(error)]
     if damage:

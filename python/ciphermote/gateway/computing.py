@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -30,6 +29,7 @@ from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import frame_finder
 from ciphermote.gateway import contributors
+from ciphermote.gateway.database.interface import Connection
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
@@ -94,7 +94,7 @@ class Input(NamedTuple):
         return unsigned(self.signed_random).to_bytes(8, "little")
 
 
-def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
+def inputs_of(job: Job, database: Connection) -> list[Input]:
     """Return the job's windows by device: at most spec.per_device of each, with the lowest numbers. Devices
     that were in quarantine when the job was made are left out."""
     wanted = job.spec.wanted
@@ -102,8 +102,8 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
         "w.random, w.tags, w.extents FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
-        "AND d.id NOT IN (SELECT value FROM json_each(?)) "
-        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
+        "AND d.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) "
+        "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
         "ORDER BY d.number, d.epoch, w.number",
         (
             *(job.fleet.id, job.cut, job.begins, job.ends, job.excluded),
@@ -145,7 +145,7 @@ def compute(
     job: Job,
     jobs: Jobs,
     mailbox: Mailbox,
-    database: sqlite3.Connection,
+    database: Connection,
     reader: Reader,
     checker: WindowChecker,
     store: Store,
@@ -227,9 +227,7 @@ def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
     return [[found for device in group for found in of_devices[device]] for group in groups]
 
 
-def _compact_parts(
-    job: Job, inputs: list[Input], reader: Reader, progress: Progress
-) -> Iterator[bytes]:
+def _compact_parts(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> Iterator[bytes]:
     """Yield the files of a compact fleet's result."""
     groups = _in_groups(job, inputs)
     if job.spec.kind == "linear":
@@ -248,9 +246,7 @@ def _progress_from(progress: Progress, before: int, whole: int, done: int, _: in
     progress(before + done, whole)
 
 
-def _compact_windows(
-    job: Job, inputs: list[Input], reader: Reader, progress: Progress
-) -> Iterator[bytes]:
+def _compact_windows(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> Iterator[bytes]:
     """Yield files of the windows themselves, for groups of one device."""
     fleet, positions = job.fleet, sorted(job.fleet.positions)
     given = iter(enumerate(inputs, 1))

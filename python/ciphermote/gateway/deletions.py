@@ -9,7 +9,6 @@ device's number and epoch are never reused.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.registry import Registry
@@ -48,7 +47,7 @@ _OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys")
 _OF_A_TENANT = ("place_bytes", "objects", "audit", "idempotency_keys")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 
-_Step = Callable[[sqlite3.Connection], int]
+_Step = Callable[[Connection], int]
 """Removes a batch of rows in a transaction, and returns their number; 0 once there are none."""
 
 
@@ -74,24 +73,24 @@ class Deletions:
         self._begun: dict[int, float] = {}
         """When this process began each unfinished removal."""
 
-    def begin(self, database: sqlite3.Connection, target: Target) -> int:
+    def begin(self, database: Connection, target: Target) -> int:
         """Mark a target in a transaction, after which nothing is accepted for it, and return the deletion's
         number."""
         now = time.time()
         if target.device is not None:
             assert target.fleet is not None
             database.execute(
-                "UPDATE devices SET deleted = ?, state = 'replaced', keys = X'', rekey = NULL "
-                "WHERE fleet = ? AND number = ?",
-                (now, target.fleet, target.device),
+                "UPDATE devices SET deleted = ?, state = 'replaced', version = version + 1, keys = ?, "
+                "rekey = NULL WHERE fleet = ? AND number = ?",
+                (now, b"", target.fleet, target.device),
             )
             self._access.revoke_of_device(database, target.fleet, target.device)
         else:
             if target.fleet is None:
                 database.execute("UPDATE tenants SET deleted = ? WHERE id = ?", (now, target.tenant))
-            of_target = "tenant = ?2 AND (?3 IS NULL OR id = ?3)"
+            of_target = "tenant = ?2 AND (CAST(?3 AS BIGINT) IS NULL OR id = ?3)"
             database.execute(
-                "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ?1 "
+                "UPDATE jobs SET state = 'cancelled', finished = ?1 "
                 "WHERE state IN ('queued', 'running') "
                 f"AND fleet IN (SELECT id FROM fleets WHERE {of_target})",
                 (now, target.tenant, target.fleet),
@@ -100,13 +99,12 @@ class Deletions:
                 f"UPDATE fleets SET deleted = ?1, retain_days = NULL WHERE {of_target} AND deleted IS NULL",
                 (now, target.tenant, target.fleet),
             )
-        added = database.execute(
-            "INSERT INTO deletions (tenant, fleet, device, requested) VALUES (?, ?, ?, ?)",
+        (number,) = database.execute(
+            "INSERT INTO deletions (tenant, fleet, device, requested) VALUES (?, ?, ?, ?) RETURNING id",
             (target.tenant, target.fleet, target.device, now),
-        )
+        ).fetchone()
         self._database.once_stored(partial(self._forget, target))
-        assert added.lastrowid is not None
-        return added.lastrowid
+        return int(number)
 
     def _forget(self, target: Target) -> None:
         self._access.forget()
@@ -132,7 +130,7 @@ class Deletions:
 
     def _fleets(self, target: Target) -> list[int]:
         rows = self._database.connection.execute(
-            "SELECT id FROM fleets WHERE tenant = ?1 AND (?2 IS NULL OR id = ?2)",
+            "SELECT id FROM fleets WHERE tenant = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR id = ?2)",
             (target.tenant, target.fleet),
         )
         return [row["id"] for row in rows]
@@ -149,7 +147,7 @@ class Deletions:
             return
         with self._database.writing() as database:
             if target.device is None:
-                which = "tenant = ?1 AND (?2 IS NULL OR id = ?2)"
+                which = "tenant = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR id = ?2)"
                 database.execute(
                     "UPDATE tenants SET bytes = bytes - "
                     f"(SELECT coalesce(sum(length(definition)), 0) FROM fleets WHERE {which}) WHERE id = ?1",
@@ -185,13 +183,13 @@ class Deletions:
                 yield partial(_remove_rows, table=table, column="tenant", owner=target.tenant)
 
 
-def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | None) -> int:
+def _remove_devices(database: Connection, *, fleet: int, number: int | None) -> int:
     """Remove devices of a fleet, with all their data. number: a marked device, whose last epoch's row
     stays."""
     last = "SELECT max(epoch) FROM devices WHERE fleet = ?1 AND number = ?2"
     found = database.execute(
-        f"SELECT id, ?2 IS NULL OR epoch < ({last}) AS goes FROM devices WHERE fleet = ?1 "
-        "AND (?2 IS NULL OR number = ?2 AND deleted IS NOT NULL) LIMIT ?3",
+        f"SELECT id, CAST(?2 AS BIGINT) IS NULL OR epoch < ({last}) AS goes FROM devices WHERE fleet = ?1 "
+        "AND (CAST(?2 AS BIGINT) IS NULL OR number = ?2 AND deleted IS NOT NULL) LIMIT ?3",
         (fleet, number, _BATCH),
     ).fetchall()
     gone = 0
@@ -207,19 +205,17 @@ def _remove_devices(database: sqlite3.Connection, *, fleet: int, number: int | N
     return gone
 
 
-def _remove_tokens(database: sqlite3.Connection, *, target: Target) -> int:
+def _remove_tokens(database: Connection, *, target: Target) -> int:
     """Remove the tokens of marked targets: of a device, which may be enrolled again, only revoked ones."""
     return database.execute(
         "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens "
-        "WHERE tenant = ?1 AND (?2 IS NULL OR fleet = ?2) "
-        "AND (?3 IS NULL OR device = ?3 AND revoked IS NOT NULL) LIMIT ?4)",
+        "WHERE tenant = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR fleet = ?2) "
+        "AND (CAST(?3 AS BIGINT) IS NULL OR device = ?3 AND revoked IS NOT NULL) LIMIT ?4)",
         (target.tenant, target.fleet, target.device, _BATCH),
     ).rowcount
 
 
-def _remove_rows(
-    database: sqlite3.Connection, *, table: str, column: str, owner: int, most: int = _BATCH
-) -> int:
+def _remove_rows(database: Connection, *, table: str, column: str, owner: int, most: int = _BATCH) -> int:
     key = _KEYS[table]
     return database.execute(
         f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {column} = ? LIMIT ?)",

@@ -9,12 +9,12 @@ other bytes, the device has lost its counter, and is quarantined.
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.tags import TagKeys
+from ciphermote.gateway.database.interface import Connection, Row
 from ciphermote.gateway.fleets import Fleet, Part
 from ciphermote.gateway.store.extents import Extent, parse_extents
 
@@ -124,11 +124,12 @@ class DeviceState:
     newest: int
     newest_window: int
     oldest: int
+    version: int
+    allowance: float
+    allowed_at: float
     attempts: dict[int, Attempt] = field(default_factory=dict)
     counted: dict[int, Counted] = field(default_factory=dict)
     """The latest windows that count; the database has all."""
-    allowance: float = 0.0
-    allowed_at: float = 0.0
 
     def jumps(self, counter: int) -> bool:
         return counter > max(self.newest, 0) + MOST_JUMP
@@ -148,7 +149,7 @@ class DeviceState:
         self.allowance -= 1
         return 0.0
 
-    def find_counted(self, number: int, database: sqlite3.Connection) -> Counted | None:
+    def find_counted(self, number: int, database: Connection) -> Counted | None:
         """Return the attempt by which a window counts, if it does."""
         found = self.counted.get(number)
         if found is not None or number > self.newest_window:
@@ -165,9 +166,9 @@ class DeviceState:
             del self.counted[next(iter(self.counted))]
 
     @classmethod
-    def load(cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection) -> DeviceState:
-        """Load a device from its row."""
-        state = cls(
+    def load(cls, row: Row, fleet: Fleet, keys: TagKeys) -> DeviceState:
+        """Make a device's state from its row, without its attempts."""
+        return cls(
             row["id"],
             fleet,
             row["number"],
@@ -177,18 +178,21 @@ class DeviceState:
             row["newest"],
             row["newest_window"],
             row["oldest"],
+            row["version"],
+            row["allowance"],
+            row["allowed_at"],
         )
-        for found in database.execute("SELECT * FROM attempts WHERE device = ?", (state.id,)):
-            attempt = Attempt(
-                found["number"],
-                unsigned(found["random"]),
-                bytes.fromhex(found["agreed"]),
-                found["measured"],
-                {place: (count, int(tag)) for place, count, tag in json.loads(found["parts"])["parts"]},
-                parse_extents(found["extents"]),
-                found["state"],
-                json.loads(found["parts"])["places"],
-                is_stored=True,
-            )
-            state.attempts[found["counter"]] = attempt
-        return state
+
+    def add_attempt(self, row: Row) -> None:
+        """Add one of its stored attempts."""
+        self.attempts[row["counter"]] = Attempt(
+            row["number"],
+            unsigned(row["random"]),
+            bytes.fromhex(row["agreed"]),
+            row["measured"],
+            {place: (count, int(tag)) for place, count, tag in json.loads(row["parts"])["parts"]},
+            parse_extents(row["extents"]),
+            row["state"],
+            json.loads(row["parts"])["places"],
+            is_stored=True,
+        )

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sqlite3
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +14,8 @@ from ciphermote.base.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.audit import Audit
 from ciphermote.gateway.broker_files import BrokerFiles
-from ciphermote.gateway.database import Database, migrate
+from ciphermote.gateway.database.interface import ERRORS, fault_of
+from ciphermote.gateway.database.opening import migrate, open_database
 from ciphermote.gateway.deletions import Deletions
 from ciphermote.gateway.gateway_files import (
     BROKER,
@@ -33,7 +33,7 @@ from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.operator import Operator
-from ciphermote.gateway.refusals import Refusal, is_damage
+from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
@@ -57,10 +57,11 @@ class Gateway:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held.enter_context(lock(folder / LOCK_FILE, _LOCK_SECONDS))
-            _check_not_lost(folder)
-            migrate(folder / DATABASE_FILE)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+            if settings.database is None:
+                _check_not_lost(folder)
+            migrate(folder, settings.database)
+        except ERRORS as error:
+            if fault_of(error) != "damage":
                 raise
             raise KeyFileError(
                 f"{folder / DATABASE_FILE} is damaged ({error}): restore a backup (`ciphermote gateway "
@@ -75,12 +76,15 @@ class Gateway:
                 f"{folder} cannot be used ({error.strerror}): name another (--data)."
             ) from None
         os.chmod(folder, 0o700)
-        self.database = Database(folder / DATABASE_FILE)
+        self.database = open_database(folder, settings.database)
         self.metrics = Metrics()
-        self._check_wrap_key(folder / WRAP_KEY_FILE)
-        make_wrap_key(folder / WRAP_KEY_FILE)
-        self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
-        settle_store(folder, self.database.connection, settings.store)
+        try:
+            settle_store(folder, self.database, settings.store)
+            self.wrapper = self._settle_wrap_key(folder / WRAP_KEY_FILE)
+        except BaseException:
+            self.database.close()
+            self._held.close()
+            raise
         self.store = open_store(folder, self.database.connection, settings.segment_bytes)
         self.access = Access(self.database)
         self.idempotency = Idempotency(self.database)
@@ -101,20 +105,33 @@ class Gateway:
         self.metrics.show_ended_jobs(self.jobs.ended)
         self.mailbox = Mailbox(self.database, self.store, self.wrapper)
         self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
-        self.scrubber = Scrubber(folder, self.store, self.database, self.metrics)
+        self.scrubber = Scrubber(folder, settings.database, self.store, self.database, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
 
-    def _check_wrap_key(self, path: Path) -> None:
-        """Raises KeyFileError if a backup was restored without the wrap key: a new one could not open any
-        device's tag keys."""
-        if not path.exists() and self._has_any("devices"):
-            raise KeyFileError(
-                f"{path} is missing, and opens the tag keys of the devices in the database: restore it from "
-                "a backup."
-            )
+    def _settle_wrap_key(self, path: Path) -> Wrapper:
+        """Make the wrapping key of a new database, or check that this is its key. Raises KeyFileError if it
+        is missing, or another: that could not open any device's tag keys, and no other gateway could open
+        those that it wraps."""
+        with self.database.writing() as database:  # only one of several new gateways makes one
+            row = database.execute("SELECT key_check FROM wrapping").fetchone()
+            if not path.exists() and (row is not None or self._has_any("devices")):
+                raise KeyFileError(
+                    f"{path} is missing, and opens the tag keys of the devices in the database: restore it "
+                    "from a backup, or copy it from another gateway of this database."
+                )
+            make_wrap_key(path)
+            wrapper = Wrapper(path)
+            if row is None:
+                database.execute("INSERT INTO wrapping (key_check) VALUES (?)", (wrapper.check,))
+            elif row["key_check"] != wrapper.check:
+                raise KeyFileError(
+                    f"{path} is not the wrapping key of this database: restore that from a backup, or copy "
+                    "it from another gateway of this database."
+                )
+        return wrapper
 
     def check_authority(self, folder: Path) -> None:
         """Raises KeyFileError if a backup was restored without the certificate authority that clients
@@ -151,10 +168,9 @@ class Gateway:
             return "the intake has stopped"
         if self.database.damage is not None:
             return self.database.damage
-        if not (self.settings.data / DATABASE_FILE).exists():
-            return "the database is missing"
-        if self.store.trouble is not None:
-            return self.store.trouble
+        missing = self.database.missing() or self.store.trouble
+        if missing is not None:
+            return missing
         room = os.statvfs(self.settings.data)
         free = room.f_bavail * room.f_frsize
         self.metrics.free_bytes.set(free)

@@ -2,6 +2,7 @@
 """The files in a gateway's directory.
 
 gateway.db      tenants, fleets, devices, windows and jobs
+store.identity  which directory has the bytes, if the database is a server's
 segments/       deliveries of devices
 objects/        uploaded public keys, and results
 backup.lock     held by a backup or a sweep, so that no file disappears while it is copied
@@ -25,6 +26,7 @@ LOCK_FILE = "lock"
 BACKUP_LOCK_FILE = "backup.lock"
 BACKUP_NAME_FILE = "backup.name"
 """In a backup: its name in the object store that has the bytes."""
+STORE_IDENTITY_FILE = "store.identity"
 SEGMENTS = "segments"
 OBJECTS = "objects"
 WRAP_KEY_FILE = "wrap.key"

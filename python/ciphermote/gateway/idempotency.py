@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
-from ciphermote.gateway.database import Database, text_digest
+from ciphermote.gateway.database.interface import Database, text_digest
 from ciphermote.gateway.refusals import Refusal
 
 KEPT_SECONDS = 86_400.0
@@ -52,7 +52,7 @@ class Idempotency:
             made = make()
             database.execute(
                 "DELETE FROM idempotency_keys WHERE tenant = ?1 AND (created < ?2 OR key IN (SELECT key FROM "
-                "idempotency_keys WHERE tenant = ?1 ORDER BY created DESC LIMIT -1 OFFSET ?3))",
+                "idempotency_keys WHERE tenant = ?1 ORDER BY created DESC LIMIT 1000000000 OFFSET ?3))",
                 (tenant, now - KEPT_SECONDS, MOST_KEYS - 1),
             )
             database.execute(

@@ -12,6 +12,10 @@ A store that takes several rounds at a time gets them: the thread judges the nex
 were committed, while other threads append their bytes. Rounds are committed and answered in order. If one
 fails, those after it fail too, since they were judged by states that never were; and a state is read from the
 database only when no round in flight changes it.
+
+A round is committed for devices that are as they were judged, by their versions in the database. Others,
+which an operator or another gateway has changed meanwhile, are left out of it and of the rounds in flight,
+and their deliveries are judged again.
 """
 
 from __future__ import annotations
@@ -20,18 +24,17 @@ import asyncio
 import contextlib
 import os
 import queue
-import sqlite3
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
-from ciphermote.gateway.database import Database, write_values
+from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
     Attempt,
@@ -66,6 +69,8 @@ _MOST_SECONDS = 600.0
 """How long a round may be in flight: less than objects that no row refers to stay (retention.py)."""
 _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
+_MOST_REPEATS = 5
+"""How often a delivery is judged, or a round written, again, because another gateway was in its way."""
 
 
 class Outcome(NamedTuple):
@@ -78,6 +83,10 @@ class Outcome(NamedTuple):
     unit: Literal["frames", "values"] | None = None
 
 
+_Place = tuple[int, int]
+"""A device's fleet and number."""
+
+
 @dataclass(eq=False)
 class _Message:
     fleet: Fleet
@@ -88,6 +97,12 @@ class _Message:
     future: asyncio.Future[Outcome]
     device: DeviceState | None = None
     answer: Outcome | Exception | None = None
+    repeats: int = 0
+    """How often it was judged by a state of its device that was not the newest."""
+
+    @property
+    def place(self) -> _Place:
+        return self.fleet.id, self.number
 
 
 @dataclass(eq=False)
@@ -118,8 +133,8 @@ class _Window:
 
 @dataclass(eq=False)
 class _Round:
-    """The writes of a round, and its messages. pieces: bytes to append, and functions that get their
-    extents."""
+    """The writes of a round, and its messages. pieces: bytes to append, their devices, and functions that get
+    their extents."""
 
     now: float
     messages: list[_Message]
@@ -127,38 +142,46 @@ class _Round:
     appended: Future[list[Extent]] | None = None
     """Extents of a round in flight, once its bytes are stored."""
     pieces: list[Piece] = field(default_factory=list)
+    senders: list[DeviceState] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
     changed: dict[tuple[int, int], tuple[DeviceState, Attempt | None]] = field(default_factory=dict)
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
-    bytes_by_place: dict[tuple[str, int], int] = field(default_factory=dict)
-    """By place and tenant."""
+    extents: list[Extent] = field(default_factory=list)
+    """Where the pieces are, once they are stored."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: its quota of bytes, and its bytes before the round."""
+    room: dict[int, int] = field(default_factory=dict)
+    """By tenant: the bytes for which there was room when an attempt was admitted."""
     attempts: list[tuple[tuple[Any, ...], list[Extent]]] = field(default_factory=list)
     """The rows of changed attempts, and their extents."""
-    seen: list[tuple[int, int, int]] = field(default_factory=list)
-    """Ids of devices, each with its newest counter and newest window."""
-    places: set[tuple[int, int]] = field(default_factory=set)
-    """Devices of a round in flight, by their fleets' ids and their numbers."""
+    seen: list[tuple[Any, ...]] = field(default_factory=list)
+    """Ids of devices in order, each with the version by which it was judged, and its state."""
+    places: set[_Place] = field(default_factory=set)
+    """Devices of a round in flight."""
+    outdated: set[int] = field(default_factory=set)
+    """Devices that were not as they were judged, whose deliveries are judged again."""
 
-    def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
-        self.pieces.append(Piece(fleet.tenant, fleet.id, data))
+    def keep(self, device: DeviceState, data: bytes, placed: Callable[[Extent], None]) -> None:
+        tenant = device.fleet.tenant
+        self.pieces.append(Piece(tenant, device.fleet.id, data))
+        self.senders.append(device)
         self.placed.append(placed)
-        tenant = fleet.tenant
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
 
     def forget(self, device: DeviceState, counter: int) -> None:
         """Drop an attempt; this round removes it from the database."""
         if device.attempts.pop(counter).is_stored:
             self.changed[device.id, counter] = device, None
+            self.devices[device.id] = device
         else:
             self.changed.pop((device.id, counter), None)
 
     def freeze(self) -> None:
-        """Fix the rows, because later rounds change the states."""
+        """Fix the rows, because later rounds change the states. The devices' versions are those that they
+        have once the round is committed."""
         for (device, counter), (_, attempt) in self.changed.items():
             if attempt is not None:
                 row = (
@@ -167,7 +190,44 @@ class _Round:
                 )
                 self.attempts.append((row, attempt.extents))
                 attempt.is_stored = True
-        self.seen = [(device.id, device.newest, device.newest_window) for device in self.devices.values()]
+        for _, state in sorted(self.devices.items()):
+            self.seen.append(
+                (
+                    *(state.id, state.version, state.newest, state.newest_window),
+                    *(state.allowance, state.allowed_at),
+                )
+            )
+            state.version += 1
+
+    @property
+    def heard(self) -> set[int]:
+        """Devices that sent something new which was not refused."""
+        return {window.device.id for window in self.counted} | {device for device, _ in self.changed}
+
+    @property
+    def bytes_by_place(self) -> dict[tuple[str, int], int]:
+        """The bytes of each place and tenant."""
+        found: dict[tuple[str, int], int] = {}
+        for piece, sender, extent in zip(self.pieces, self.senders, self.extents, strict=True):
+            if sender.id not in self.outdated:
+                key = extent.place, piece.tenant
+                found[key] = found.get(key, 0) + extent.size
+        return found
+
+    def drop(self, devices: set[int]) -> None:
+        """Leave out everything of these devices."""
+        gone = devices - self.outdated
+        self.outdated |= gone
+        self.devices = {device: state for device, state in self.devices.items() if device not in gone}
+        self.seen = [row for row in self.seen if row[0] not in gone]
+        self.counted = [window for window in self.counted if window.device.id not in gone]
+        self.changed = {key: value for key, value in self.changed.items() if key[0] not in gone}
+        self.attempts = [found for found in self.attempts if found[0][0] not in gone]
+        self.quarantined = [found for found in self.quarantined if found[0].id not in gone]
+        self.places &= {(device.fleet.id, device.number) for device in self.devices.values()}
+        for sender, piece in zip(self.senders, self.pieces, strict=True):
+            if sender.id in gone:
+                self.bytes_by_tenant[piece.tenant] -= len(piece.data)
 
     def new_bytes(self, tenant: int) -> int:
         """Return the bytes that the round adds to a tenant's."""
@@ -289,8 +349,11 @@ class Intake:
         """Appends to a store that takes several rounds at a time."""
         if store.most_in_flight > 1:
             self._pool = ThreadPoolExecutor(store.most_in_flight, "append")
-        self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
-        self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+        self._turns: Turns[_Message] = Turns()
+        self._devices: OrderedDict[_Place, DeviceState] = OrderedDict()
+        self._unfit: dict[_Place, Refusal | None] = {}
+        """Why deliveries of this round's devices are refused that could not be loaded."""
+        self._stale: queue.SimpleQueue[_Place] = queue.SimpleQueue()
         self._pending = DeviceShares(MOST_PENDING)
         self._pending_bytes = DeviceShares(MOST_PENDING_BYTES)
         self._stopping = False
@@ -326,6 +389,11 @@ class Intake:
         def drop() -> None:
             with self._database.writing() as database:
                 where = "arrived < ? AND extents != '' AND device IN (SELECT id FROM devices WHERE fleet = ?)"
+                database.execute(
+                    "UPDATE devices SET version = version + 1 "
+                    f"WHERE id IN (SELECT device FROM attempts WHERE state = 'open' AND {where})",
+                    (before, fleet),
+                )
                 gone = database.execute(
                     f"DELETE FROM attempts WHERE state = 'open' AND {where} RETURNING device", (before, fleet)
                 ).fetchall()
@@ -392,12 +460,11 @@ class Intake:
     # --- the thread -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        # A statement of several rows keeps what it would have to undo, which needs no file.
-        self._database.connection.execute("PRAGMA temp_store = MEMORY")
-        turns: Turns[_Message] = Turns()
+        self._database.keep_undo_in_memory()
+        turns = self._turns
         ends = False
         while turns or self._in_flight or not ends:
-            ends = self._gather(turns, ends)
+            ends = self._gather(ends)
             self._settle()
             messages: list[_Message] = []
             size = 0
@@ -414,8 +481,9 @@ class Intake:
         """Whether another round may begin."""
         return len(self._in_flight) < self._store.most_in_flight
 
-    def _gather(self, turns: Turns[_Message], ends: bool) -> bool:  # noqa: FBT001
+    def _gather(self, ends: bool) -> bool:  # noqa: FBT001
         """Gather deliveries, waiting if there is nothing to do, and return whether the intake ends."""
+        turns = self._turns
         with contextlib.suppress(queue.Empty):
             while True:
                 is_idle = not turns or not self._is_free if self._in_flight else not turns and not ends
@@ -428,7 +496,7 @@ class Intake:
                     self._drain()
                     _run_errand(more)
                 else:
-                    turns.add(more.fleet.tenant, (more.fleet.id, more.number), more)
+                    turns.add(more.fleet.tenant, more.place, more)
         return ends
 
     # --- rounds ---------------------------------------------------------------------------------------------
@@ -483,7 +551,7 @@ class Intake:
         self._database.notice(error)
         # What was judged may not be kept: forget it all, and have everything sent again.
         self._devices.clear()
-        stopped = isinstance(error, OSError | sqlite3.OperationalError)
+        stopped = isinstance(error, OSError) or fault_of(error) not in (None, "integrity")
         failure: Exception = of_storage(error) or (disk_full(error) if stopped else error)
         for this in rounds:
             for message in this.messages:
@@ -493,16 +561,23 @@ class Intake:
             self._end(this)
 
     def _end(self, this: _Round) -> None:
-        """Answer a round."""
+        """Answer a round, but for what is judged again."""
         self._metrics.rounds.observe(len(this.messages))
         self._metrics.round_seconds.observe(time.perf_counter() - this.started)
+        answered = this.messages
+        if this.outdated:
+            answered = [message for message in this.messages if message.answer is not None]
+            for message in this.messages:
+                if message.answer is None:
+                    self._turns.add(message.fleet.tenant, message.place, message)
         assert self._loop is not None
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(_answer, this.messages)
+            self._loop.call_soon_threadsafe(_answer, answered)
 
     def _judge_round(self, this: _Round) -> None:
         self._drop_stale()
         self._check_space()
+        self._load(this.messages)
         known = []
         for message in this.messages:
             try:
@@ -528,17 +603,19 @@ class Intake:
     def _commit(self, this: _Round, extents: list[Extent]) -> None:
         if self._pool is not None and time.perf_counter() - this.started > _MOST_SECONDS:
             raise StoreUnavailable("A round took so long that its bytes may have been collected as orphans.")
-        totals = this.bytes_by_place
-        for piece, extent, placed in zip(this.pieces, extents, this.placed, strict=True):
+        this.extents = extents
+        for extent, placed in zip(extents, this.placed, strict=True):
             placed(extent)
-            key = extent.place, piece.tenant
-            totals[key] = totals.get(key, 0) + extent.size
-        if this.devices or this.quarantined:
-            with self._database.writing() as database:
-                self._write_rows(database, this)
-        later = {number for other in self._in_flight if other is not this for number in other.devices}
+        known = set(this.outdated)
+        self._write(this)
+        later = [other for other in self._in_flight if other is not this]
+        if this.outdated:
+            for other in later:
+                other.drop(this.outdated - known)
+            self._judge_again(this)
+        changing = {number for other in later for number in other.devices}
         for number, device in this.devices.items():
-            if number not in later:
+            if number not in changing:
                 device.trim()
         self._metrics.bytes_kept.inc(sum(this.bytes_by_tenant.values()))
         self._metrics.windows.inc(len(this.counted))
@@ -555,18 +632,82 @@ class Intake:
         if room.f_bavail * room.f_frsize < self._reserve_bytes:
             raise OSError(28, "the disk is almost full")
 
+    def _judge_again(self, this: _Round) -> None:
+        """Have deliveries of outdated devices judged in a later round, by what the database has then."""
+        for message in this.messages:
+            device = message.device
+            if device is not None and device.id in this.outdated:
+                if self._devices.get(message.place) is device:
+                    del self._devices[message.place]
+                message.device = None
+                message.repeats += 1
+                message.answer = None
+                if message.repeats > _MOST_REPEATS:
+                    message.answer = overloaded("Another gateway takes deliveries of this device")
+
+    def _load(self, messages: list[_Message]) -> None:
+        """Load the states of devices that are not remembered, or that another gateway has changed."""
+        fleets = {message.place: message.fleet for message in messages}
+        if self._database.is_shared:
+            self._drop_outdated(fleets)
+        unknown = [(place, fleet) for place, fleet in fleets.items() if place not in self._devices]
+        if any(place in each.places for each in self._in_flight for place, _ in unknown):
+            failure = self._drain()
+            if failure is not None:
+                raise failure
+            unknown = [(place, fleet) for place, fleet in fleets.items() if place not in self._devices]
+        if not unknown:
+            return
+        rows = write_values(
+            self._database.connection,
+            "SELECT d.*, f.deleted AS fleet_deleted FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE (d.fleet, d.number) IN (VALUES",
+            [place for place, _ in unknown],
+            ") ORDER BY d.epoch",
+        )
+        self._unfit = {}
+        latest = {(row["fleet"], row["number"]): row for row in rows}
+        loaded = {}
+        for place, fleet in unknown:
+            row = latest.get(place)
+            refusal = _unfit(row, fleet, place[1])
+            if refusal is not None or row is None:
+                self._unfit[place] = refusal
+                continue
+            keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
+            loaded[row["id"]] = self._devices[place] = DeviceState.load(row, fleet, keys)
+        attempts = write_values(
+            self._database.connection,
+            "SELECT * FROM attempts WHERE device IN (VALUES",
+            [(device,) for device in loaded],
+            ")",
+        )
+        for found in attempts:
+            loaded[found["device"]].add_attempt(found)
+
+    def _drop_outdated(self, places: Iterable[_Place]) -> None:
+        """Drop the states of devices that another gateway has changed, or whose fleet is deleted."""
+        known = {state.id: place for place in places if (state := self._devices.get(place)) is not None}
+        rows = write_values(
+            self._database.connection,
+            "SELECT d.id, d.version FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE f.deleted IS NULL AND d.id IN (VALUES",
+            [(device,) for device in known],
+            ")",
+        )
+        changing = Counter(device for each in self._in_flight for device in each.devices)
+        versions = {row["id"]: row["version"] + changing[row["id"]] for row in rows}
+        for device, place in known.items():
+            if versions.get(device) != self._devices[place].version:
+                del self._devices[place]
+
     def _device(self, message: _Message) -> DeviceState:
-        place = message.fleet.id, message.number
-        state = self._devices.get(place)
+        state = self._devices.get(message.place)
         if state is None:
-            if any(place in this.places for this in self._in_flight):
-                failure = self._drain()
-                if failure is not None:
-                    raise failure
-            state = self._load(message)
-            self._devices[place] = state
-        else:
-            self._devices.move_to_end(place)
+            refusal = self._unfit[message.place]
+            assert refusal is not None
+            raise refusal
+        self._devices.move_to_end(message.place)
         if state.epoch != message.epoch:
             raise Refusal(
                 403,
@@ -575,29 +716,6 @@ class Intake:
                 f"{state.epoch}: provision it with its newest keys, or have the owner enroll it here.",
             )
         return state
-
-    def _load(self, message: _Message) -> DeviceState:
-        database = self._database.connection
-        row = database.execute(
-            "SELECT d.*, f.deleted AS fleet_deleted FROM devices d JOIN fleets f ON f.id = d.fleet "
-            "WHERE d.fleet = ? AND d.number = ? ORDER BY d.epoch DESC LIMIT 1",
-            (message.fleet.id, message.number),
-        ).fetchone()
-        if row is None or row["deleted"] is not None or row["fleet_deleted"] is not None:
-            raise Refusal(
-                404,
-                "unknown-device",
-                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do "
-                "it (`ciphermote owner enroll`).",
-            )
-        if row["state"] != "active":
-            raise Refusal(
-                403,
-                "device-stopped",
-                f"Device {message.number} is {row['state']}: its owner or the operator has stopped it.",
-            )
-        keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
-        return DeviceState.load(row, message.fleet, keys, database)
 
     # --- the rules ------------------------------------------------------------------------------------------
 
@@ -654,8 +772,10 @@ class Intake:
             ).fetchone()
             this.quotas[tenant] = most, kept + sum(each.new_bytes(tenant) for each in self._in_flight)
         most, kept = this.quotas[tenant]
-        if kept + this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES > most:
+        needed = this.bytes_by_tenant.get(tenant, 0) + size + WINDOW_ROW_BYTES
+        if kept + needed > most:
             raise out_of_room(kept, most)
+        this.room[tenant] = needed
 
     def _admit(self, device: DeviceState, message: _Message, this: _Round) -> float:
         """Admit a new attempt, and return when its window was measured. Raises Refusal if its tenant or its
@@ -688,7 +808,7 @@ class Intake:
         known = {place: (count, tag) for place, count, tag, _, _ in parts}
         this.saw(device, counter, number)
         window = _Window(device, number, counter, random, tags, measured, known, [])
-        this.keep(device.fleet, message.data, window.extents.append)
+        this.keep(device, message.data, window.extents.append)
         return self._count(this, window)
 
     def _begin(
@@ -734,10 +854,10 @@ class Intake:
             if attempt.complete and dropped:
                 attempt.state, attempt.extents = "surplus", []
             elif len(fresh) == len(parts):
-                this.keep(device.fleet, message.data, attempt.extents.append)
+                this.keep(device, message.data, attempt.extents.append)
             else:
                 for _, _, _, at, size in fresh:
-                    this.keep(device.fleet, message.data[at : at + size], attempt.extents.append)
+                    this.keep(device, message.data[at : at + size], attempt.extents.append)
             if attempt.complete and not dropped:
                 this.forget(device, counter)
                 window = _Window(
@@ -835,8 +955,9 @@ class Intake:
         if same or (counter, kind) in now or kept + len(now) >= MOST_QUARANTINED:
             return
         extents: list[Extent] = []
-        this.keep(device.fleet, message.data, extents.append)
+        this.keep(device, message.data, extents.append)
         this.quarantined.append((device, counter, kind, reason, extents))
+        this.devices[device.id] = device
         self._metrics.quarantined.labels(kind).inc()
 
     @staticmethod
@@ -846,8 +967,84 @@ class Intake:
 
     # --- the database ---------------------------------------------------------------------------------------
 
-    def _write_rows(self, database: sqlite3.Connection, this: _Round) -> None:
+    def _write(self, this: _Round) -> None:
+        """Commit a round, without the devices that are not as they were judged."""
+        repeats = 0
+        while this.devices:
+            try:
+                with self._database.writing(beside=True) as database:
+                    self._write_rows(database, this)
+                break
+            except _Outdated as outdated:
+                this.drop(outdated.devices)
+            except ERRORS as error:
+                fault = fault_of(error)
+                if fault == "integrity" and self._database.is_shared:
+                    this.drop(set(this.devices))
+                elif fault != "conflict" or repeats == _MOST_REPEATS:
+                    raise
+                repeats += 1
+
+    def _write_devices(self, database: Connection, this: _Round) -> None:
+        """Store the devices' states. Raises _Outdated for those that another gateway has changed since they
+        were read, or whose fleet is deleted."""
+        counted = Counter(window.device.id for window in this.counted)
+        heard = this.heard
+        stored = write_values(
+            database,
+            "WITH seen (id, version, newest, newest_window, allowance, allowed_at, windows, at) AS (VALUES",
+            [(*row, counted[row[0]], this.now if row[0] in heard else -1.0) for row in this.seen],
+            ") UPDATE devices SET newest = seen.newest, newest_window = seen.newest_window, "
+            "windows = devices.windows + seen.windows, version = seen.version + 1, "
+            "last_seen = CASE WHEN seen.at < 0 THEN devices.last_seen ELSE seen.at END, "
+            "allowance = seen.allowance, allowed_at = seen.allowed_at "
+            "FROM seen WHERE devices.id = seen.id AND devices.version = seen.version RETURNING devices.id",
+        )
+        if len(stored) < len(this.seen):
+            raise _Outdated(this.devices.keys() - {row["id"] for row in stored})
+        if self._database.is_shared:
+            fleets = {device.fleet.id for device in this.devices.values()}
+            gone = write_values(
+                database,
+                "SELECT id FROM fleets WHERE deleted IS NOT NULL AND id IN (VALUES",
+                [(fleet,) for fleet in sorted(fleets)],
+                ")",
+            )
+            deleted = {row["id"] for row in gone}
+            if deleted:
+                raise _Outdated({i for i, device in this.devices.items() if device.fleet.id in deleted})
+
+    def _write_bytes(self, database: Connection, this: _Round) -> None:
+        """Count the tenants' bytes. Raises _Outdated for the devices of those that have no room any more."""
+        stored = Counter(this.bytes_by_tenant)
+        for window in this.counted:
+            stored[window.device.fleet.tenant] += WINDOW_ROW_BYTES
+        for tenant, size in sorted(stored.items()):
+            needed = this.room.get(tenant, 0)
+            done = database.execute(
+                "UPDATE tenants SET bytes = bytes + ? WHERE id = ? AND (? = 0 OR bytes + ? <= most_bytes)",
+                (size, tenant, needed, needed),
+            )
+            if done.rowcount == 0:
+                raise _Outdated({i for i, device in this.devices.items() if device.fleet.tenant == tenant})
+        database.executemany(
+            "INSERT INTO place_bytes (place, tenant, bytes) VALUES (?, ?, ?) "
+            "ON CONFLICT (place, tenant) DO UPDATE SET bytes = place_bytes.bytes + excluded.bytes",
+            [(*key, size) for key, size in sorted(this.bytes_by_place.items())],
+        )
+
+    def _write_rows(self, database: Connection, this: _Round) -> None:
         now = this.now
+        self._write_devices(database, this)
+        self._write_bytes(database, this)
+        # Before the windows: rounds of a fleet take turns from here on, so that its sequences are in the
+        # order of their commits.
+        of_fleets = Counter({this.devices[device].fleet.id: 0 for device in this.heard})
+        of_fleets.update(window.device.fleet.id for window in this.counted)
+        database.executemany(
+            "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
+            [(number, now, fleet) for fleet, number in sorted(of_fleets.items())],
+        )
         write_values(
             database,
             "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents) VALUES",
@@ -867,9 +1064,13 @@ class Intake:
         )
         write_values(
             database,
-            "REPLACE INTO attempts "
+            "INSERT INTO attempts "
             "(device, counter, number, random, agreed, parts, measured, state, arrived, extents) VALUES",
             [(*row, extents_text(extents)) for row, extents in this.attempts],
+            " ON CONFLICT (device, counter) DO UPDATE SET number = excluded.number, "
+            "random = excluded.random, agreed = excluded.agreed, parts = excluded.parts, "
+            "measured = excluded.measured, extents = excluded.extents, state = excluded.state, "
+            "arrived = excluded.arrived",
         )
         write_values(
             database,
@@ -879,37 +1080,32 @@ class Intake:
                 for device, counter, kind, reason, extents in this.quarantined
             ],
         )
-        counted = Counter(window.device.id for window in this.counted)
-        write_values(
-            database,
-            "WITH seen (id, newest, newest_window, windows, at) AS (VALUES",
-            [
-                (device, newest, newest_window, counted[device], now)
-                for device, newest, newest_window in this.seen
-            ],
-            ") UPDATE devices SET newest = max(devices.newest, seen.newest), "
-            "newest_window = max(devices.newest_window, seen.newest_window), "
-            "windows = devices.windows + seen.windows, last_seen = seen.at "
-            "FROM seen WHERE devices.id = seen.id",
+
+
+class _Outdated(Exception):
+    """Devices that are not as a round had read them, or whose tenants are not."""
+
+    def __init__(self, devices: set[int]) -> None:
+        super().__init__()
+        self.devices = devices
+
+
+def _unfit(row: Row | None, fleet: Fleet, number: int) -> Refusal | None:
+    """Return why nothing is taken from a device; None if it is active."""
+    if row is None or row["deleted"] is not None or row["fleet_deleted"] is not None:
+        return Refusal(
+            404,
+            "unknown-device",
+            f"Device {number} is not enrolled in fleet {fleet.name}: have its owner do it "
+            "(`ciphermote owner enroll`).",
         )
-        of_fleets = Counter({device.fleet.id: 0 for device in this.devices.values()})
-        of_fleets.update(window.device.fleet.id for window in this.counted)
-        database.executemany(
-            "UPDATE fleet_counts SET windows = windows + ?, last_seen = ? WHERE fleet = ?",
-            [(number, now, fleet) for fleet, number in of_fleets.items()],
+    if row["state"] != "active":
+        return Refusal(
+            403,
+            "device-stopped",
+            f"Device {number} is {row['state']}: its owner or the operator has stopped it.",
         )
-        stored = Counter(this.bytes_by_tenant)
-        for window in this.counted:
-            stored[window.device.fleet.tenant] += WINDOW_ROW_BYTES
-        database.executemany(
-            "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
-            [(size, tenant) for tenant, size in stored.items()],
-        )
-        database.executemany(
-            "INSERT INTO place_bytes (place, tenant, bytes) VALUES (?, ?, ?) "
-            "ON CONFLICT (place, tenant) DO UPDATE SET bytes = bytes + excluded.bytes",
-            [(*key, size) for key, size in this.bytes_by_place.items()],
-        )
+    return None
 
 
 def _run_errand(errand: _Errand) -> None:

@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ciphermote.base.words import count_of
@@ -30,7 +27,7 @@ from ciphermote.compact.bounds import LARGEST_WEIGHT
 from ciphermote.compact.scores import are_exact
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.pages import MOST_ROWS, page
@@ -59,14 +56,21 @@ _MOST_UNSEEN = 10_000
 _MOST_EMPTY = 200
 """If many of a stream's intervals end at once, only this many of the last get a job without windows."""
 _LONGEST_ERROR = 2000
+_MOST_CANDIDATES = 64
+"""The most fleets in which a worker looks for a job that nobody else is leasing."""
+_LOST = "(lease_ends < ? OR clock IS DISTINCT FROM ?)"
+"""Whether a running job's lease has ended: it is over, or by another boot's clock."""
+_HELD = "id = ? AND fence = ? AND state = 'running'"
+"""Selects a job by the lease that its worker holds."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A leased job."""
+    """A leased job. fence: the number of its lease, which grows with each: a worker that is late has an old
+    one, and changes nothing."""
 
     id: int
-    lease: str
+    fence: int
     fleet: Fleet
     spec: JobSpec
     begins: float
@@ -101,7 +105,7 @@ class _Intervals(NamedTuple):
     grace: float
 
     @classmethod
-    def of(cls, row: sqlite3.Row) -> _Intervals:
+    def of(cls, row: Row) -> _Intervals:
         spec = json.loads(row["spec"])
         return cls(row["begins"], spec["every"], spec["span"] or spec["every"], spec["grace"])
 
@@ -122,12 +126,6 @@ class _Intervals(NamedTuple):
         while number >= 0 and self.begins(number) + self.span > measured:
             yield number
             number -= 1
-
-
-def boot_clock() -> tuple[str, float]:
-    """Return (this boot's name, seconds since it): a clock that is never set, the same in all processes."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return boot, time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Jobs:
@@ -153,17 +151,19 @@ class Jobs:
             with self._database.writing() as database:
                 _check_kept(database, fleet.id, begins)
                 check_number(database, fleet.tenant, "streams")
-                added = database.execute(
+                (number,) = database.execute(
                     "INSERT INTO streams (fleet, name, spec, job, begins, next, created, seen) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows))",
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows)) "
+                    "RETURNING id",
                     (
                         *(fleet.id, request.name, spec.model_dump_json(exclude={"job"})),
                         *(store_spec(database, fleet, spec.job), begins, begins, now),
                     ),
-                )
-                assert added.lastrowid is not None
-                return added.lastrowid
-        except sqlite3.IntegrityError:
+                ).fetchone()
+                return int(number)
+        except ERRORS as error:
+            if fault_of(error) != "integrity":
+                raise
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
     def streams(self, fleet: Fleet, after: str = "") -> list[dict[str, Any]]:
@@ -274,7 +274,7 @@ class Jobs:
         unknown = [
             row["number"]
             for row in self._database.connection.execute(
-                "SELECT value AS number FROM json_each(?) "
+                "SELECT CAST(value AS BIGINT) AS number FROM json_each(?) "
                 "EXCEPT SELECT number FROM devices WHERE fleet = ? ORDER BY number",
                 (json.dumps(list(spec.wanted or ())), fleet.id),
             )
@@ -314,8 +314,8 @@ class Jobs:
         ).fetchone()
         return {**_described(row), "late": late["n"]}
 
-    def _row(self, database: sqlite3.Connection, fleet: int, job: int) -> sqlite3.Row:
-        row: sqlite3.Row | None = database.execute(
+    def _row(self, database: Connection, fleet: int, job: int) -> Row:
+        row: Row | None = database.execute(
             "SELECT j.*, json_remove(s.text, '$.model') AS shown_spec FROM jobs j "
             "JOIN specs s ON s.id = j.spec WHERE j.fleet = ? AND j.id = ?",
             (fleet, job),
@@ -351,7 +351,7 @@ class Jobs:
                 )
             if action == "cancel":
                 database.execute(
-                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?",
+                    "UPDATE jobs SET state = 'cancelled', finished = ? WHERE id = ?",
                     (time.time(), job),
                 )
             else:
@@ -373,7 +373,7 @@ class Jobs:
             database.execute("DELETE FROM jobs WHERE id = ?", (job,))
 
     @staticmethod
-    def _next_replay(database: sqlite3.Connection, row: sqlite3.Row) -> int:
+    def _next_replay(database: Connection, row: Row) -> int:
         if row["stream"] is None:
             return int(row["replay"]) + 1
         (last,) = database.execute(
@@ -407,15 +407,15 @@ class Jobs:
         counted = json.dumps(contributors.from_bytes(content))
         rows = self._database.connection.execute(
             "WITH missing AS ("
-            "SELECT d.number AS device, d.epoch, w.number AS window "
+            "SELECT d.number AS device, d.epoch, w.number "
             "FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
-            "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
-            "EXCEPT SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), "
-            "json_extract(value, '$[2]') FROM json_each(?)) "
+            "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
+            "EXCEPT SELECT CAST(value ->> 0 AS BIGINT), CAST(value ->> 1 AS BIGINT), "
+            "CAST(value ->> 2 AS BIGINT) FROM json_each(?)) "
             "SELECT *, (SELECT count(*) FROM missing) AS windows, "
             "(SELECT count(DISTINCT device) FROM missing) AS devices "
-            "FROM missing ORDER BY device, epoch, window LIMIT ?",
+            "FROM missing ORDER BY device, epoch, number LIMIT ?",
             (
                 *(fleet, row["cut"], row["begins"], row["ends"]),
                 *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
@@ -425,7 +425,7 @@ class Jobs:
         return {
             "windows": rows[0]["windows"] if rows else 0,
             "devices": rows[0]["devices"] if rows else 0,
-            "first": [[row["device"], row["epoch"], row["window"]] for row in rows],
+            "first": [[row["device"], row["epoch"], row["number"]] for row in rows],
         }
 
     def _result(self, fleet: int, job: int) -> dict[str, Any]:
@@ -460,20 +460,25 @@ class Jobs:
 
     def tick(self, now: float) -> int:
         """Make the jobs of closed intervals, and return their number."""
-        (newest,) = self._database.connection.execute(
-            "SELECT coalesce(max(sequence), 0) FROM windows"
-        ).fetchone()
         made = 0
         streams = self._database.connection.execute(
             "SELECT s.*, f.tenant FROM streams s JOIN fleets f ON f.id = s.fleet WHERE f.deleted IS NULL "
             "ORDER BY s.turn, s.id"
         ).fetchall()
+        newest = self._newest() if streams else 0
         for row in streams:
             if made < _MOST_AT_ONCE:
                 made += self._tick(row, now, newest, min(_MOST_OF_STREAM, _MOST_AT_ONCE - made))
         return made
 
-    def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
+    def _newest(self) -> int:
+        """Return the sequence up to which all windows are stored that ever will be. Writers beside each other
+        store theirs in any order, so it is read while nobody writes."""
+        with self._database.writing() as database:
+            (newest,) = database.execute("SELECT coalesce(max(sequence), 0) FROM windows").fetchone()
+        return int(newest)
+
+    def _tick(self, row: Row, now: float, newest: int, most: int) -> int:
         """Make the jobs of one stream. newest: the last window's sequence."""
         stream = (row["id"], row["created"])
         if stream not in self._intervals:
@@ -492,26 +497,34 @@ class Jobs:
         begins = intervals.begins(after)
         if begins == row["next"] and not late and seen - row["seen"] < _MOST_UNSEEN:
             return 0
+        numbers = (*late, *due)
         try:
-            self._make(row, intervals, (*late, *due), begins, seen)
+            is_ours = self._make(row, intervals, numbers, begins, seen)
         except Refusal:
             self._stall(stream, row)
             return 0
         self._stalled.discard(stream)
-        return len(late) + len(due)
+        return len(numbers) if is_ours else 0
 
-    def _stall(self, stream: _StreamKey, row: sqlite3.Row) -> None:
+    def _stall(self, stream: _StreamKey, row: Row) -> None:
         if stream not in self._stalled:
             self._stalled.add(stream)
             log.warning("stream stalled", stream=row["name"], tenant=row["tenant"], reason="quota")
 
     def _make(
-        self, row: sqlite3.Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
-    ) -> None:
-        """Insert the jobs of a stream's intervals, and store its progress. Raises Refusal if there is no
-        room."""
+        self, row: Row, intervals: _Intervals, numbers: Iterable[int], next_begins: float, seen: int
+    ) -> bool:
+        """Insert the jobs of a stream's intervals, and store its progress; False if another gateway has done
+        so first, or has ended the stream. Raises Refusal if there is no room."""
         whose = _Stream(row["id"], row["name"])
         with self._database.writing() as database:
+            progress = database.execute(
+                "UPDATE streams SET next = ?, seen = ?, turn = (SELECT max(turn) + 1 FROM streams) "
+                "WHERE id = ? AND created = ? AND next = ? AND seen = ?",
+                (next_begins, seen, *(row[name] for name in ("id", "created", "next", "seen"))),
+            )
+            if progress.rowcount == 0:
+                return False
             for number in numbers:
                 at = intervals.begins(number)
                 (replay,) = database.execute(
@@ -519,11 +532,7 @@ class Jobs:
                     (row["id"], at),
                 ).fetchone()
                 _insert(database, row["fleet"], whose, row["job"], at, at + intervals.span, replay)
-            database.execute(
-                "UPDATE streams SET next = ?, seen = ?, turn = (SELECT max(turn) + 1 FROM streams) "
-                "WHERE id = ?",
-                (next_begins, seen, row["id"]),
-            )
+        return True
 
     def _due(self, fleet: int, intervals: _Intervals, closed: range, most: int) -> tuple[list[int], int]:
         """Return (the closed intervals that get a job, the next interval).
@@ -552,7 +561,7 @@ class Jobs:
         return min((k for k in intervals.containing(measured) if k >= number), default=number)
 
     def _unserved(
-        self, row: sqlite3.Row, intervals: _Intervals, before: int, newest: int, most: int
+        self, row: Row, intervals: _Intervals, before: int, newest: int, most: int
     ) -> tuple[list[int], int]:
         """Return (earlier intervals that were empty, got no job, and have received a window since; the
         sequence of the last window examined)."""
@@ -584,23 +593,27 @@ class Jobs:
 
     def lease(self, worker: str) -> Job | None:
         """Lease a job that waits, or whose worker has died."""
-        boot, now = boot_clock()
-        with self._database.writing() as database:
+        with self._database.writing(beside=True) as database:
+            clock, now = self._database.clock()
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, "
+                "UPDATE jobs SET state = 'failed', finished = ?, "
                 "error = 'Its workers died: see their logs, then retry it.' "
-                "WHERE state = 'running' AND tries >= ? AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
-                (time.time(), MOST_TRIES, now, boot),
+                f"WHERE state = 'running' AND tries >= ? AND {_LOST}",
+                (time.time(), MOST_TRIES, now, clock),
             )
-            row = _next_in_turn(database, boot, now)
-            if row is None:
+            job = self._next_in_turn(database, clock, now)
+            if job is None:
                 return None
-            lease = f"{boot}:{worker}:{uuid.uuid4()}"
-            database.execute(
-                "UPDATE jobs SET state = 'running', lease = ?, lease_ends = ?, tries = tries + 1, done = 0 "
-                "WHERE id = ?",
-                (lease, now + LEASE_SECONDS, row["id"]),
-            )
+            (fence,) = database.execute(
+                "UPDATE jobs SET state = 'running', fence = fence + 1, worker = ?, clock = ?, "
+                "lease_ends = ?, tries = tries + 1, done = 0 WHERE id = ? RETURNING fence",
+                (worker, clock, now + LEASE_SECONDS, job),
+            ).fetchone()
+            row = database.execute(
+                "SELECT j.*, s.text, e.devices FROM jobs j JOIN specs s ON s.id = j.spec "
+                "LEFT JOIN exclusions e ON e.id = j.excluded WHERE j.id = ?",
+                (job,),
+            ).fetchone()
             fleet = database.execute(
                 "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (row["fleet"],)
             ).fetchone()
@@ -610,49 +623,76 @@ class Jobs:
             )
         spec = JobSpec.model_validate_json(row["text"])
         place = row["begins"], row["ends"], row["cut"], row["devices"] or "[]"
-        return Job(row["id"], lease, Fleet.from_row(*fleet), spec, *place)
+        return Job(job, fence, Fleet.from_row(*fleet), spec, *place)
+
+    def _next_in_turn(self, database: Connection, clock: str, now: float) -> int | None:
+        """Return and lock a job whose worker has died, or the oldest waiting job of the tenant whose last
+        turn is longest ago. Jobs that others are leasing at this moment are passed over."""
+        lost = database.execute(
+            f"SELECT id FROM jobs WHERE state = 'running' AND {_LOST} ORDER BY id LIMIT 1"
+            f"{self._database.skip_locked}",
+            (now, clock),
+        ).fetchone()
+        if lost is not None:
+            return int(lost["id"])
+        waiting = database.execute(
+            "SELECT c.fleet, "
+            "(SELECT min(id) FROM jobs j WHERE j.fleet = c.fleet AND j.state = 'queued') AS id "
+            "FROM fleet_counts c JOIN fleets f ON f.id = c.fleet JOIN tenants t ON t.id = f.tenant "
+            "WHERE c.queued > 0 ORDER BY t.turn, id LIMIT ?",
+            (_MOST_CANDIDATES,),
+        ).fetchall()
+        for candidate in waiting:
+            found = database.execute(
+                "SELECT id FROM jobs WHERE fleet = ? AND state = 'queued' ORDER BY id LIMIT 1"
+                f"{self._database.skip_locked}",
+                (candidate["fleet"],),
+            ).fetchone()
+            if found is not None:
+                return int(found["id"])
+        return None
 
     def renew(self, job: Job, done: int, total: int) -> bool:
         """Renew a lease for LEASE_SECONDS; False if the job is no longer this worker's."""
-        _, now = boot_clock()
-        with self._database.writing() as database:
+        with self._database.writing(beside=True) as database:
+            _, now = self._database.clock()
             changed = database.execute(
-                "UPDATE jobs SET lease_ends = ?, done = ?, total = ? WHERE id = ? AND lease = ?",
-                (now + LEASE_SECONDS, done, total, job.id, job.lease),
+                f"UPDATE jobs SET lease_ends = ?, done = ?, total = ? WHERE {_HELD}",
+                (now + LEASE_SECONDS, done, total, job.id, job.fence),
             )
         return changed.rowcount == 1
 
     def finish(self, job: Job, result: dict[str, Any], parts: Sequence[str]) -> bool:
         """Store the result, if the job is still this worker's. parts: digests of its ciphertexts. Raises
         Refusal if its tenant has no room for it."""
-        with self._database.writing() as database:
+        with self._database.objects_kept():
             digests = {*parts, result["contributors"]}
             sizes = self._store.sizes(digests)
-            if len(sizes) < len(digests):
-                # It was that of an old job, too, and went with that one's.
-                _give_back(database, job)
-                return False
-            changed = database.execute(
-                "UPDATE jobs SET state = 'done', lease = NULL, result = ?, finished = ?, done = ?, total = ? "
-                "WHERE id = ? AND lease = ?",
-                (json.dumps(result), time.time(), result["windows"], result["windows"], job.id, job.lease),
-            )
-            if changed.rowcount == 1:
-                database.executemany(
-                    "INSERT INTO job_parts VALUES (?, ?, ?)",
-                    [(job.id, part, digest) for part, digest in enumerate(parts)],
+            with self._database.writing() as database:
+                if len(sizes) < len(digests):
+                    # It was that of an old job, too, and went with that one's.
+                    _give_back(database, job)
+                    return False
+                changed = database.execute(
+                    "UPDATE jobs SET state = 'done', result = ?, finished = ?, done = ?, total = ? "
+                    f"WHERE {_HELD}",
+                    (json.dumps(result), time.time(), *(result["windows"],) * 2, job.id, job.fence),
                 )
-                for digest, size in sizes.items():
-                    book_object(database, job.fleet.tenant, digest, size)
+                if changed.rowcount == 1:
+                    database.executemany(
+                        "INSERT INTO job_parts VALUES (?, ?, ?)",
+                        [(job.id, part, digest) for part, digest in enumerate(parts)],
+                    )
+                    for digest, size in sizes.items():
+                        book_object(database, job.fleet.tenant, digest, size)
         return changed.rowcount == 1
 
     def fail(self, job: Job, error: str) -> None:
         """Mark a job as failed, because another run would fail too."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
-                "WHERE id = ? AND lease = ?",
-                (error[:_LONGEST_ERROR], time.time(), job.id, job.lease),
+                f"UPDATE jobs SET state = 'failed', error = ?, finished = ? WHERE {_HELD}",
+                (error[:_LONGEST_ERROR], time.time(), job.id, job.fence),
             )
 
     def give_back(self, job: Job) -> None:
@@ -664,43 +704,16 @@ class Jobs:
         """Release the jobs of a dead worker before their leases end."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
-                (worker,),
+                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND worker = ?", (worker,)
             )
 
 
-def _next_in_turn(database: sqlite3.Connection, boot: str, now: float) -> sqlite3.Row | None:
-    """Return a job whose worker has died, or the oldest waiting job of the tenant whose last turn is longest
-    ago, with its spec and the devices that it leaves out."""
-    lost = database.execute(
-        "SELECT id FROM jobs WHERE state = 'running' AND (lease_ends < ? OR lease NOT LIKE ? || ':%') "
-        "ORDER BY id LIMIT 1",
-        (now, boot),
-    ).fetchone()
-    next_one = (
-        lost
-        or database.execute(
-            "SELECT (SELECT min(id) FROM jobs j WHERE j.fleet = c.fleet AND j.state = 'queued') AS id "
-            "FROM fleet_counts c JOIN fleets f ON f.id = c.fleet JOIN tenants t ON t.id = f.tenant "
-            "WHERE c.queued > 0 ORDER BY t.turn, id LIMIT 1"
-        ).fetchone()
-    )
-    if next_one is None:
-        return None
-    row: sqlite3.Row = database.execute(
-        "SELECT j.*, s.text, e.devices FROM jobs j JOIN specs s ON s.id = j.spec "
-        "LEFT JOIN exclusions e ON e.id = j.excluded WHERE j.id = ?",
-        (next_one["id"],),
-    ).fetchone()
-    return row
-
-
-def _room_for_jobs(database: sqlite3.Connection, tenant: int) -> int:
+def _room_for_jobs(database: Connection, tenant: int) -> int:
     """Return how many more jobs the tenant may have; 0 or less if none."""
     return min(room_for_number(database, tenant, "jobs"), room_for_bytes(database, tenant) // ROW_BYTES)
 
 
-def _full(database: sqlite3.Connection, tenant: int) -> str | None:
+def _full(database: Connection, tenant: int) -> str | None:
     """Return why the tenant can have no more jobs; None if it can."""
     try:
         check_number(database, tenant, "jobs")
@@ -709,14 +722,13 @@ def _full(database: sqlite3.Connection, tenant: int) -> str | None:
     return None
 
 
-def _give_back(database: sqlite3.Connection, job: Job) -> None:
+def _give_back(database: Connection, job: Job) -> None:
     database.execute(
-        "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 WHERE id = ? AND lease = ?",
-        (job.id, job.lease),
+        f"UPDATE jobs SET state = 'queued', tries = tries - 1 WHERE {_HELD}", (job.id, job.fence)
     )
 
 
-def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None:
+def _check_kept(database: Connection, fleet: int, begins: float) -> None:
     """Raises Refusal for a computation over windows that may be deleted."""
     (deleted_to,) = database.execute("SELECT deleted_to FROM fleets WHERE id = ?", (fleet,)).fetchone()
     if begins <= deleted_to:
@@ -730,7 +742,7 @@ def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None
 
 
 def _insert(
-    database: sqlite3.Connection,
+    database: Connection,
     fleet: int,
     stream: _Stream,
     spec: int,
@@ -740,17 +752,17 @@ def _insert(
 ) -> int:
     """Insert a job over the windows that count now; later changes do not affect it. Raises Refusal if there
     is no room."""
-    added = database.execute(
+    (number,) = database.execute(
         "INSERT INTO jobs "
         "(fleet, stream, stream_name, spec, excluded, begins, ends, cut, replay, state, created) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?) "
+        "RETURNING id",
         (fleet, *stream, spec, store_exclusion(database, fleet), begins, ends, replay, time.time()),
-    )
-    assert added.lastrowid is not None
-    return added.lastrowid
+    ).fetchone()
+    return int(number)
 
 
-def _described(row: sqlite3.Row) -> dict[str, Any]:
+def _described(row: Row) -> dict[str, Any]:
     """Describe a job for its owner."""
     result = json.loads(row["result"]) if row["result"] else None
     if result:

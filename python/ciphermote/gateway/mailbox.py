@@ -8,13 +8,12 @@ answer to its last attempt. An attempt has one result.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import time
 
 from ciphermote.base.errors import Error
 from ciphermote.formats.device_results import ResultTag, device_frames
 from ciphermote.formats.seal import read_ciphertext
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Database, Row
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import book_object, put_object
@@ -64,12 +63,12 @@ class Mailbox:
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(frames))
             database.execute(
-                "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO results VALUES (?, ?, ?, ?, ?) ON CONFLICT (device, counter) DO NOTHING",
                 (row["id"], counter, digest, source, time.time()),
             )
 
-    def _attempt(self, fleet: Fleet, number: int, counter: int, epoch: int | None) -> sqlite3.Row:
-        row: sqlite3.Row | None = self._database.connection.execute(
+    def _attempt(self, fleet: Fleet, number: int, counter: int, epoch: int | None) -> Row:
+        row: Row | None = self._database.connection.execute(
             "SELECT d.*, w.number AS window, w.random FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE d.fleet = ? AND d.number = ? AND d.state = 'active' AND w.counter = ? "
             "AND d.epoch = coalesce(?, d.epoch)",
@@ -83,7 +82,7 @@ class Mailbox:
             )
         return row
 
-    def _frames(self, fleet: Fleet, row: sqlite3.Row, counter: int, data: bytes, form: AnswerForm) -> bytes:
+    def _frames(self, fleet: Fleet, row: Row, counter: int, data: bytes, form: AnswerForm) -> bytes:
         definition = fleet.definition
         if not isinstance(definition, FullFleet):
             raise Refusal(422, "not-full", "Devices of the compact lane decrypt nothing.")
@@ -120,8 +119,8 @@ class Mailbox:
             )
         return self._store.get(found["digest"])
 
-    def _row(self, device: int, counter: int) -> sqlite3.Row | None:
-        row: sqlite3.Row | None = self._database.connection.execute(
+    def _row(self, device: int, counter: int) -> Row | None:
+        row: Row | None = self._database.connection.execute(
             "SELECT digest, source FROM results WHERE device = ? AND counter = ?", (device, counter)
         ).fetchone()
         return row

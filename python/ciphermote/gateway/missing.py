@@ -9,7 +9,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Database
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.metrics import Metrics
 
@@ -36,8 +36,8 @@ def missing_windows(database: Database, now: float) -> list[Missing]:
         """
         WITH active AS (
             SELECT d.id, d.fleet, max(d.newest_window + 1 - d.oldest, 0) AS begun, d.oldest, d.last_seen,
-                max((d.last_seen - d.created) / (d.newest_window + 1),
-                    3600.0 / (f.definition ->> 'windows_per_hour')) AS every
+                max((d.last_seen - d.created) / nullif(d.newest_window + 1, 0),
+                    3600.0 / CAST(f.definition ->> 'windows_per_hour' AS DOUBLE PRECISION)) AS every
             FROM devices d JOIN fleets f ON f.id = d.fleet WHERE d.state = 'active'
         )
         SELECT t.name AS tenant, f.name AS fleet,
@@ -45,10 +45,10 @@ def missing_windows(database: Database, now: float) -> list[Missing]:
                 SELECT count(*) FROM windows w WHERE w.device = active.id AND w.number >= active.oldest
             )), 0) AS skipped,
             coalesce(sum(
-                CASE WHEN begun > 0 THEN max(CAST((? - last_seen) / every AS INTEGER) - 1, 0) END
+                CASE WHEN begun > 0 THEN max(CAST(round((? - last_seen) / every - 0.5) AS BIGINT) - 1, 0) END
             ), 0) AS overdue
         FROM active JOIN fleets f ON f.id = active.fleet JOIN tenants t ON t.id = f.tenant
-        GROUP BY f.id
+        GROUP BY f.id, f.name, t.name
         """,
         (now,),
     )

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,12 +13,12 @@ from typing import Any, Literal
 
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.audit import Actor, Audit
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Database, Row
 from ciphermote.gateway.deletions import Deletions, Target
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.quotas import USED_NUMBERS
 from ciphermote.gateway.refusals import Refusal
-from ciphermote.gateway.registry import LATEST, Registry
+from ciphermote.gateway.registry import LATEST, SHOWN_STATE, Registry
 from ciphermote.rest.operator import (
     AuditEntry,
     AuditPage,
@@ -85,7 +84,7 @@ class Operator:
         self._deletions = deletions
         self._audit = audit
 
-    def _all(self, statement: str, *arguments: Any) -> list[sqlite3.Row]:
+    def _all(self, statement: str, *arguments: Any) -> list[Row]:
         return self._database.connection.execute(statement, arguments).fetchall()
 
     # --- tenants --------------------------------------------------------------------------------------------
@@ -165,7 +164,7 @@ class Operator:
         """Return a fleet's devices with numbers above `after`."""
         found = self._registry.fleet(self._registry.tenant(tenant), fleet)
         rows = self._all(
-            "SELECT number, epoch, iif(deleted IS NULL, state, 'deleted') AS state, created, last_seen "
+            f"SELECT number, epoch, {SHOWN_STATE}, created, last_seen "
             f"FROM devices d WHERE fleet = ? AND {LATEST} AND number > ? ORDER BY number LIMIT ?",
             *(found.id, after, limit),
         )
@@ -194,7 +193,10 @@ class Operator:
         """Return tokens with ids after `after`: a tenant's, or (None) the operators'."""
         owner = None if tenant is None else self._registry.tenant(tenant)
         rows = self._all(
-            f"{_TOKENS} AND k.tenant IS ? AND k.id > ? ORDER BY k.id LIMIT ?", owner, after, limit
+            f"{_TOKENS} AND k.tenant IS NOT DISTINCT FROM ? AND k.id > ? ORDER BY k.id LIMIT ?",
+            owner,
+            after,
+            limit,
         )
         return TokenPage(items=[_token(row) for row in rows], next=_next(rows, limit, "id"))
 
@@ -282,7 +284,7 @@ class Operator:
                 )
             if accept:
                 database.execute(
-                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?",
+                    "UPDATE devices SET newest = max(newest, ?), version = version + 1 WHERE id = ?",
                     (found.counter - 1, rows[0]["row"]),
                 )
             database.execute("DELETE FROM quarantine WHERE id = ?", (number,))
@@ -299,18 +301,18 @@ class Operator:
         return AuditPage(items=items, next=_next(rows, limit, "id"))
 
 
-def _next(rows: Sequence[sqlite3.Row], limit: int, key: str) -> str | None:
+def _next(rows: Sequence[Row], limit: int, key: str) -> str | None:
     """Return the cursor of the page after a full one."""
     return str(rows[-1][key]) if len(rows) == limit else None
 
 
-def _tenant(row: sqlite3.Row) -> Tenant:
+def _tenant(row: Row) -> Tenant:
     quotas = {name: row[f"most_{name}"] for name in Quotas.model_fields}
     used = {name: row[name] for name in Quotas.model_fields}
     return Tenant(name=row["name"], created=row["created"], quotas=Quotas(**quotas), used=Quotas(**used))
 
 
-def _token(row: sqlite3.Row) -> Token:
+def _token(row: Row) -> Token:
     return Token(**row, state=_state(row["expires"], row["revoked"]))
 
 

@@ -5,18 +5,19 @@ the last row of a page.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from itertools import islice
+
+from ciphermote.gateway.database.interface import Row
 
 MOST_ROWS = 1000
 MOST_BYTES = 1 << 20
 
 
-def page(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+def page(rows: Iterable[Row]) -> list[Row]:
     """Return the first rows that fit a page, at least one if there is any; no further rows are read from the
     database."""
-    found: list[sqlite3.Row] = []
+    found: list[Row] = []
     size = 0
     for row in islice(rows, MOST_ROWS):
         size += sum(len(value) for value in row if isinstance(value, str | bytes))

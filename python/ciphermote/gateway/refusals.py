@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 
+from ciphermote.gateway.database.interface import fault_of
 from ciphermote.gateway.store.interface import StoreUnavailable
 from ciphermote.rest.answers import Problem
 from ciphermote.rest.http import PROBLEM_TYPE
@@ -62,33 +62,32 @@ def failed() -> Refusal:
     return Refusal(500, "failed", "The gateway failed at this; its operator finds out why in the log.")
 
 
-def is_damage(error: BaseException) -> bool:
-    """Whether an error shows that a page of the database is damaged."""
-    if not isinstance(error, sqlite3.DatabaseError):
-        return False
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
 def of_storage(error: Exception) -> Refusal | None:
     """Make the refusal for an error of the disk or the database that is temporary, or that a deletion caused;
     None for any other."""
     if isinstance(error, StoreUnavailable):
         return store_unavailable()
-    if isinstance(error, sqlite3.IntegrityError) and str(error) == "deleted":
-        return Refusal(410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept.")
-    if is_damage(error):
-        return Refusal(
-            503,
-            "damaged",
-            "The gateway's database is damaged, and its operator has to restore a backup: keep what you "
-            "have, and send it later.",
-            retry_after=60,
-        )
-    if isinstance(error, sqlite3.OperationalError):
-        if "locked" in str(error) or "busy" in str(error):
+    match fault_of(error):
+        case "deleted":
+            return Refusal(
+                410, "deleted", "An operator has deleted what this belongs to: nothing of it is kept."
+            )
+        case "damage":
+            return Refusal(
+                503,
+                "damaged",
+                "The gateway's database is damaged, and its operator has to restore a backup: keep what you "
+                "have, and send it later.",
+                retry_after=60,
+            )
+        case "busy" | "conflict":
             return overloaded("The gateway's database is busy")
-        return disk_full(error) if "full" in str(error) or "I/O" in str(error) else None
+        case "lost":
+            return overloaded("The gateway's database does not answer")
+        case "full":
+            return disk_full(error)
+        case "text":
+            return Refusal(422, "invalid", "A text in it has a character of value 0, which is never stored.")
     full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return disk_full(error) if isinstance(error, OSError) and error.errno in full else None
 

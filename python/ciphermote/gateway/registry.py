@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from ciphermote.formats.rekey_keys import read_rekey_key
 from ciphermote.formats.seal import read_secret_key
 from ciphermote.formats.tags import TagKeys
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import ERRORS, Database, fault_of
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
@@ -35,6 +34,8 @@ LATEST = (
     "(SELECT 1 FROM devices n WHERE n.fleet = d.fleet AND n.number = d.number AND n.epoch > d.epoch))"
 )
 """Selects the row of a device's latest epoch, deleted or not, among its rows d."""
+SHOWN_STATE = "CASE WHEN deleted IS NULL THEN state ELSE 'deleted' END AS state"
+"""A column of devices: the state that is shown."""
 
 
 class Registry:
@@ -52,29 +53,36 @@ class Registry:
         self._tenants: dict[str, int] = {}
         self._changes = 0
         """Counts deletions: rows that were looked up earlier may be gone."""
+        self._since = time.monotonic()
 
     def forget(self) -> None:
         """Drop cached tenants and fleets."""
         self._changes += 1
         self._fleets.clear()
         self._tenants.clear()
+        self._since = time.monotonic()
+
+    def _forget_outdated(self) -> None:
+        if self._database.is_outdated(self._since):
+            self.forget()
 
     # --- tenants --------------------------------------------------------------------------------------------
 
     def add_tenant(self, request: TenantRequest) -> int:
         try:
             with self._database.writing() as database:
-                added = database.execute(
+                (number,) = database.execute(
                     "INSERT INTO tenants (name, created, most_devices, most_bytes, most_fleets, "
-                    "most_streams, most_jobs) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "most_streams, most_jobs) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
                     (
                         *(request.name, time.time(), request.most_devices, request.most_bytes),
                         *(request.most_fleets, request.most_streams, request.most_jobs),
                     ),
-                )
-                assert added.lastrowid is not None
-                return added.lastrowid
-        except sqlite3.IntegrityError:
+                ).fetchone()
+                return int(number)
+        except ERRORS as error:
+            if fault_of(error) != "integrity":
+                raise
             raise Refusal(
                 409,
                 "exists",
@@ -83,6 +91,7 @@ class Registry:
 
     def tenant(self, name: str) -> int:
         """Return a tenant's id."""
+        self._forget_outdated()
         known, changes = self._tenants.get(name), self._changes
         if known is not None:
             return known
@@ -134,6 +143,7 @@ class Registry:
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
         assert tenant is not None
+        self._forget_outdated()
         found, changes = self._fleets.get((tenant, name)), self._changes
         if found is None:
             row = self._database.connection.execute(
@@ -219,7 +229,11 @@ class Registry:
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(data))
-            database.execute("REPLACE INTO evaluation_keys VALUES (?, ?, ?)", (fleet.id, kind, digest))
+            database.execute(
+                "INSERT INTO evaluation_keys VALUES (?, ?, ?) "
+                "ON CONFLICT (fleet, kind) DO UPDATE SET digest = excluded.digest",
+                (fleet.id, kind, digest),
+            )
 
     def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
         definition = fleet.definition
@@ -282,7 +296,8 @@ class Registry:
             else:
                 check_bytes(database, fleet.tenant, ROW_BYTES)
             database.execute(
-                "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
+                "UPDATE devices SET state = 'replaced', version = version + 1 WHERE fleet = ? AND number = ?",
+                (fleet.id, number),
             )
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
@@ -339,7 +354,9 @@ class Registry:
                     404, "no-such-device", f"Device {number} is revoked for good: have it enrolled anew."
                 )
             if not revoked:
-                database.execute("UPDATE devices SET state = ? WHERE id = ?", (state, row["id"]))
+                database.execute(
+                    "UPDATE devices SET state = ?, version = version + 1 WHERE id = ?", (state, row["id"])
+                )
             if state == "revoked":
                 self._access.revoke_of_device(database, fleet.id, number)
             else:
@@ -352,7 +369,7 @@ class Registry:
     def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
         """Return a page of devices, as rows of DeviceView."""
         rows = self._database.connection.execute(
-            "SELECT number, epoch, key_id, largest_value, iif(deleted IS NULL, state, 'deleted') AS state, "
+            f"SELECT number, epoch, key_id, largest_value, {SHOWN_STATE}, "
             "newest, last_seen, created, rekey IS NOT NULL AS has_rekey_key, windows, excluded "
             f"FROM devices d WHERE fleet = ? AND {LATEST} AND number > ? ORDER BY number",
             (fleet.id, after),
@@ -372,7 +389,8 @@ class Registry:
         rows = self._database.connection.execute(
             "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived, "
             "w.extents = '' AS deleted FROM windows w JOIN devices d ON d.id = w.device "
-            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) ORDER BY w.sequence",
+            "WHERE d.fleet = ? AND w.sequence > ? AND (CAST(? AS BIGINT) IS NULL OR d.number = ?) "
+            "ORDER BY w.sequence",
             (fleet.id, after, device, device),
         )
         return [{**dict(row), "deleted": bool(row["deleted"])} for row in page(rows)]

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sqlite3
 import threading
 from pathlib import Path
 
 from ciphermote import _evaluator
 from ciphermote.base.errors import Error
 from ciphermote.base.files import lock
-from ciphermote.gateway.database import Database
+from ciphermote.gateway.database.interface import Connection, Database, Row
 from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway_files import BACKUP_LOCK_FILE
@@ -51,7 +50,8 @@ WITH kept (extents) AS (
 SELECT DISTINCT substr(extents, 1, instr(extents, ':') - 1) FROM kept WHERE instr(extents, ',') = 0
 UNION
 SELECT DISTINCT substr(e.value, 1, instr(e.value, ':') - 1)
-FROM kept JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e WHERE instr(extents, ',') > 0
+FROM kept CROSS JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e
+WHERE instr(extents, ',') > 0
 """
 
 USED_OBJECTS = """
@@ -59,8 +59,8 @@ SELECT digest FROM evaluation_keys
 UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
 UNION SELECT digest FROM results
 UNION SELECT digest FROM job_parts
-UNION SELECT result ->> '$.contributors' FROM jobs
-    WHERE result IS NOT NULL AND result ->> '$.deleted' IS NULL
+UNION SELECT result ->> 'contributors' FROM jobs
+    WHERE result IS NOT NULL AND result ->> 'deleted' IS NULL
 """
 
 
@@ -169,7 +169,7 @@ class Retention:
             self._swept[fleet.id] = first["sequence"] - 1
         self._reader.close()
 
-    def _parts(self, fleet: Fleet, row: sqlite3.Row) -> str | None:
+    def _parts(self, fleet: Fleet, row: Row) -> str | None:
         """Return the tags of a window's parts; None if it has one, '' if its bytes are missing after a
         restore."""
         try:
@@ -187,8 +187,9 @@ class Retention:
                 (fleet, before),
             )
             database.execute(
-                "UPDATE jobs SET result = json_set(result, '$.deleted', json('true')) WHERE fleet = ? "
-                "AND state = 'done' AND finished < ? AND result ->> '$.deleted' IS NULL",
+                "UPDATE jobs SET result = substr(result, 1, length(result) - 1) || ', \"deleted\": true}' "
+                "WHERE fleet = ? "
+                "AND state = 'done' AND finished < ? AND result ->> 'deleted' IS NULL",
                 (fleet, before),
             )
             of_fleet = "device IN (SELECT id FROM devices WHERE fleet = ?)"
@@ -259,19 +260,19 @@ class Retention:
         for digest in unused - self._store.in_backups(unused):
             if self._stopping.is_set():
                 return
-            # In a transaction, in which finish sees that a result's objects are there.
-            with self._database.writing() as database:
+            with self._database.objects_kept():  # as long as finish sees that a result's objects are there
                 deleted = self._store.delete(digest, before)
                 if not self._store.sizes((digest,)):
-                    database.execute("DELETE FROM objects WHERE digest = ?", (digest,))
+                    with self._database.writing() as database:
+                        database.execute("DELETE FROM objects WHERE digest = ?", (digest,))
             self._metrics.bytes_deleted.inc(deleted)
 
 
-def _needed_from(database: sqlite3.Connection, fleet: int) -> float:
+def _needed_from(database: Connection, fleet: int) -> float:
     """Return the time from which windows are needed by unfinished jobs, or by intervals without jobs."""
     (found,) = database.execute(
         "SELECT min(begins) FROM (SELECT begins FROM jobs WHERE state IN ('queued', 'running') AND fleet = ? "
-        "UNION ALL SELECT next FROM streams WHERE fleet = ?)",
+        "UNION ALL SELECT next FROM streams WHERE fleet = ?) AS needed",
         (fleet, fleet),
     ).fetchone()
     return math.inf if found is None else float(found)

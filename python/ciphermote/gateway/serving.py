@@ -15,11 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from ciphermote.gateway.api import Deliveries, application
+from ciphermote.gateway.boot import boot_clock
 from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
 from ciphermote.gateway.http_server import https_server
-from ciphermote.gateway.jobs import boot_clock
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.missing import count_missing
 from ciphermote.gateway.mqtt import Subscriber
@@ -155,6 +155,7 @@ async def _worker(gateway: Gateway, number: int) -> None:
                 str(gateway.settings.data),
                 name,
                 str(os.getpid()),
+                *filter(None, [gateway.settings.database]),
             ),
             stdin=asyncio.subprocess.DEVNULL,
         )

@@ -24,7 +24,8 @@ class Settings:
     """The settings of a gateway. data: its directory. certificate, key: PEM files; None to make them.
     reserve_bytes: bytes of the disk that ciphertexts leave free. segment_bytes: the size after which a new
     segment begins. workers: number of processes that compute. store: the URL of an object store; None for the
-    one that the gateway has, or its directory."""
+    one that the gateway has, or its directory. database: a URL of PostgreSQL, without a password; None for
+    SQLite in the directory."""
 
     data: Path = Path("ciphermote-gateway")
     host: str = "127.0.0.1"
@@ -36,3 +37,4 @@ class Settings:
     reserve_bytes: int = 256 << 20
     segment_bytes: int = SEGMENT_BYTES
     store: str | None = None
+    database: str | None = None

@@ -6,9 +6,8 @@ its fleet for all jobs, and removed with the last of them.
 from __future__ import annotations
 
 import json
-import sqlite3
 
-from ciphermote.gateway.database import text_digest
+from ciphermote.gateway.database.interface import Connection, text_digest
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.quotas import ROW_BYTES, check_bytes
 from ciphermote.rest.requests import JobSpec
@@ -16,7 +15,7 @@ from ciphermote.rest.requests import JobSpec
 _LONG_FIELDS = {"devices", "weights", "model"}
 
 
-def store_spec(database: sqlite3.Connection, fleet: Fleet, spec: JobSpec) -> int:
+def store_spec(database: Connection, fleet: Fleet, spec: JobSpec) -> int:
     """Store a spec, and return its id. Raises Refusal if the tenant has no room for it."""
     text = spec.model_dump_json()
     digest = text_digest(text)
@@ -26,15 +25,14 @@ def store_spec(database: sqlite3.Connection, fleet: Fleet, spec: JobSpec) -> int
     if known is not None:
         return int(known["id"])
     check_bytes(database, fleet.tenant, len(text) + ROW_BYTES)
-    added = database.execute(
-        "INSERT INTO specs (fleet, digest, summary, text) VALUES (?, ?, ?, ?)",
+    (number,) = database.execute(
+        "INSERT INTO specs (fleet, digest, summary, text) VALUES (?, ?, ?, ?) RETURNING id",
         (fleet.id, digest, spec.model_dump_json(exclude=_LONG_FIELDS), text),
-    )
-    assert added.lastrowid is not None
-    return added.lastrowid
+    ).fetchone()
+    return int(number)
 
 
-def store_exclusion(database: sqlite3.Connection, fleet: int) -> int | None:
+def store_exclusion(database: Connection, fleet: int) -> int | None:
     """Store the list of the fleet's devices now in quarantine, and return its id; None if there are none.
     Raises Refusal if the tenant has no room for it."""
     rows = database.execute("SELECT id FROM devices WHERE fleet = ? AND excluded = 1 ORDER BY id", (fleet,))
@@ -50,13 +48,13 @@ def store_exclusion(database: sqlite3.Connection, fleet: int) -> int | None:
         return int(known["id"])
     (tenant,) = database.execute("SELECT tenant FROM fleets WHERE id = ?", (fleet,)).fetchone()
     check_bytes(database, tenant, len(text) + ROW_BYTES)
-    added = database.execute(
-        "INSERT INTO exclusions (fleet, digest, devices) VALUES (?, ?, ?)", (fleet, digest, text)
-    )
-    return added.lastrowid
+    (number,) = database.execute(
+        "INSERT INTO exclusions (fleet, digest, devices) VALUES (?, ?, ?) RETURNING id", (fleet, digest, text)
+    ).fetchone()
+    return int(number)
 
 
-def delete_unused(database: sqlite3.Connection) -> None:
+def delete_unused(database: Connection) -> None:
     """Delete specs and lists that no job and no stream refers to."""
     database.execute(
         "DELETE FROM specs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.spec = specs.id) "

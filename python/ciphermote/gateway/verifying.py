@@ -6,7 +6,6 @@ object. `ciphermote gateway verify` checks it at full speed, and a running gatew
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from ciphermote.base.errors import KeyFileError
-from ciphermote.gateway.database import Database, connect
+from ciphermote.gateway.database.interface import Connection, Database
+from ciphermote.gateway.database.opening import open_database
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway_files import DATABASE_FILE, WRAP_KEY_FILE
 from ciphermote.gateway.logs import log
@@ -27,8 +27,6 @@ from ciphermote.gateway.stored import StoredWindow, WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
 
 _BATCH = 64
-_MOST_PAGES = 20
-"""The most faults of the database to report."""
 _SCRUB_BYTES_A_SECOND = 8e6
 
 Kind = Literal["database", "window", "object"]
@@ -42,41 +40,33 @@ class Damage(NamedTuple):
 
 
 def verify(
-    folder: Path, read: Callable[[int], None] = lambda size: None, store: Store | None = None
+    folder: Path,
+    url: str | None = None,
+    read: Callable[[int], None] = lambda size: None,
+    store: Store | None = None,
 ) -> Iterator[Damage]:
-    """Yield all damage in the directory of a gateway, which may be running. read: called with the number of
-    bytes read. store: the gateway's; None to open it. Changes nothing. Raises KeyFileError if there is no
-    gateway, or if its wrapping key is missing."""
-    path = folder / DATABASE_FILE
-    if not path.is_file():
+    """Yield all damage in the directory of a gateway, which may be running. url: of its database, if that is
+    not in the directory. read: called with the number of bytes read. store: the gateway's; None to open it.
+    Changes nothing. Raises KeyFileError if there is no gateway, or if its wrapping key is missing."""
+    if url is None and not (folder / DATABASE_FILE).is_file():
         raise KeyFileError(f"{folder} has no {DATABASE_FILE}: name a gateway's directory (--data).")
     if not (folder / WRAP_KEY_FILE).exists():
         raise KeyFileError(
             f"{folder} has no {WRAP_KEY_FILE}, without which no window can be checked: if it is a backup, "
             "restore it together with its secrets (`ciphermote gateway restore`) and verify the result."
         )
-    with contextlib.closing(connect(path)) as database:
-        damaged = database_damage(database)
-        yield from damaged
+    with contextlib.closing(open_database(folder, url)) as database:
+        damaged = database.damaged_pages()
+        yield from (Damage("database", f"The database is damaged: {line}.") for line in damaged)
         if damaged:
             return  # rows cannot be relied on
-        store = store or open_store(folder, database)
-        yield from _windows(folder, store, database, read)
-        yield from _objects(store, database, read)
-
-
-def database_damage(database: sqlite3.Connection) -> list[Damage]:
-    """Return faults of the database's pages and rows."""
-    try:
-        rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
-        found = [str(row[0]) for row in rows if row[0] != "ok"]
-    except sqlite3.DatabaseError as error:
-        found = [str(error)]
-    return [Damage("database", f"The database is damaged: {line}.") for line in found]
+        store = store or open_store(folder, database.connection)
+        yield from _windows(folder, store, database.connection, read)
+        yield from _objects(store, database.connection, read)
 
 
 def _windows(
-    folder: Path, store: Store, database: sqlite3.Connection, read: Callable[[int], None]
+    folder: Path, store: Store, database: Connection, read: Callable[[int], None]
 ) -> Iterator[Damage]:
     reader = store.reader()
     checker = WindowChecker(reader, Wrapper(folder / WRAP_KEY_FILE))
@@ -105,7 +95,7 @@ def _windows(
         reader.close()  # a sweep may have deleted some
 
 
-def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
+def _fleet(database: Connection, number: int) -> Fleet:
     return Fleet.from_row(
         *database.execute(
             "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (number,)
@@ -113,7 +103,7 @@ def _fleet(database: sqlite3.Connection, number: int) -> Fleet:
     )
 
 
-def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
+def _is_deleted(database: Connection, window: StoredWindow) -> bool:
     """Whether a sweep has deleted a window's bytes since they were looked up."""
     found = database.execute(
         "SELECT 1 FROM windows WHERE counter = ? AND number = ? AND extents = ?",
@@ -122,7 +112,7 @@ def _is_deleted(database: sqlite3.Connection, window: StoredWindow) -> bool:
     return found.fetchone() is None
 
 
-def _objects(store: Store, database: sqlite3.Connection, read: Callable[[int], None]) -> Iterator[Damage]:
+def _objects(store: Store, database: Connection, read: Callable[[int], None]) -> Iterator[Damage]:
     for (digest,) in database.execute(USED_OBJECTS).fetchall():
         if not digest:
             continue
@@ -137,8 +127,11 @@ class Scrubber:
     """Verifies a running gateway's data, slowly enough not to disturb it. Only one thread at a time may call
     run."""
 
-    def __init__(self, folder: Path, store: Store, database: Database, metrics: Metrics) -> None:
+    def __init__(
+        self, folder: Path, url: str | None, store: Store, database: Database, metrics: Metrics
+    ) -> None:
         self._folder = folder
+        self._url = url
         self._store = store
         self._database = database
         self._metrics = metrics
@@ -149,7 +142,7 @@ class Scrubber:
         """Verify everything once. Damage is counted and logged, and damage of the database ends readiness."""
         counts = dict.fromkeys(get_args(Kind), 0)
         with self._running, contextlib.suppress(_Stopped):
-            for damage in verify(self._folder, self._pause, self._store):
+            for damage in verify(self._folder, self._url, self._pause, self._store):
                 counts[damage.kind] += 1
                 self._metrics.damaged.labels(damage.kind).set(counts[damage.kind])
                 log.error("damaged", kind=damage.kind, what=damage.sentence)

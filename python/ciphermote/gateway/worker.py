@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker: a process that leases jobs of a gateway's directory, one after the other, and computes them.
 
-    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT
+    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT [DATABASE]
 
 Serve starts the configured number of workers. A worker ends by itself when PARENT, the process that started
 it, has ended.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import sys
 import time
 import traceback
@@ -19,8 +18,9 @@ from pathlib import Path
 
 from ciphermote.base.errors import Error
 from ciphermote.gateway.computing import Cancelled, Result, compute
-from ciphermote.gateway.database import Database
-from ciphermote.gateway.gateway_files import DATABASE_FILE, WRAP_KEY_FILE
+from ciphermote.gateway.database.interface import ERRORS
+from ciphermote.gateway.database.opening import open_database
+from ciphermote.gateway.gateway_files import WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
 from ciphermote.gateway.mailbox import Mailbox
@@ -37,8 +37,8 @@ _STORAGE_SECONDS = 2.0
 class Worker:
     """A worker. stop: set by a signal; the present job is returned to the queue."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._database = Database(folder / DATABASE_FILE)
+    def __init__(self, folder: Path, name: str, database: str | None = None) -> None:
+        self._database = open_database(folder, database)
         self._store = open_store(folder, self._database.connection)
         self._reader = self._store.reader()
         self._jobs = Jobs(self._database, self._store)
@@ -58,7 +58,7 @@ class Worker:
                     time.sleep(_IDLE_SECONDS)
                 else:
                     self._work(job)
-            except (OSError, sqlite3.DatabaseError) as error:
+            except (OSError, *ERRORS) as error:
                 # A full disk, say, which is no fault of the job's: its lease ends, or never began.
                 log.error("storage", error=repr(error))
                 time.sleep(_STORAGE_SECONDS)
@@ -92,7 +92,7 @@ class Worker:
         except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
-        except (OSError, sqlite3.DatabaseError):  # of this machine, and no fault of the job's
+        except (OSError, *ERRORS):  # of this machine, and no fault of the job's
             self._jobs.give_back(job)
             raise
         except MemoryError:
@@ -118,7 +118,7 @@ class Worker:
 
 def main() -> None:
     configure()
-    worker = Worker(Path(sys.argv[1]), sys.argv[2])
+    worker = Worker(Path(sys.argv[1]), sys.argv[2], *sys.argv[4:])
 
     def stop(*_: object) -> None:
         worker.stopping = True

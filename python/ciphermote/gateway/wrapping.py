@@ -7,6 +7,7 @@ without the key is useless to a thief, and cannot be restored without it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -37,6 +38,8 @@ class Wrapper:
         if len(key) != _KEY_BYTES:
             raise KeyFileError(f"{path} has {len(key)} bytes instead of {_KEY_BYTES}: restore a backup.")
         self._cipher = AESGCM(key)
+        self.check = hashlib.blake2b(key=key, digest_size=16, person=b"wrapping key").hexdigest()
+        """Tells this key from others, and nothing of it."""
 
     def wrap(self, keys: TagKeys, fleet: int, device: int, epoch: int) -> bytes:
         """Encrypt the keys of one device in its epoch."""

@@ -1,39 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's database: SQLite in WAL mode, with each commit synced and the schema updated by numbered
+"""SQLite in WAL mode, in the gateway's directory, with each commit synced and the schema updated by numbered
 migrations.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import itertools
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from ciphermote.base.errors import KeyFileError
+from ciphermote.gateway.boot import boot_clock
+from ciphermote.gateway.database.interface import Connection, Database, text_digest
 from ciphermote.gateway.gateway_files import OBJECTS
-from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import is_damage
 
 APPLICATION_ID = 0x434D4757  # "CMGW"
 _BUSY_SECONDS = 30.0
-_ROWS_AT_ONCE = 32
+_MOST_PAGES = 20
+"""The most faults of the database to report."""
 
 
-class Database:
+class SqliteDatabase(Database):
     """One database file, with a separate connection for each thread."""
 
+    is_shared = False
+    skip_locked = ""  # a writer is alone
+
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self.damage: str | None = None
-        """The error that showed damage to the file, if any."""
-        self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
 
@@ -48,64 +47,50 @@ class Database:
                 self._all.append(found)
         return found
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on the disk when the block has ended; an error in the block undoes it. Inside
-        another transaction of the same thread, it becomes part of that one."""
+    def _begin(self, *, beside: bool) -> Connection:
         database = self.connection
-        if database.in_transaction:
-            yield database
-            return
         database.execute("BEGIN IMMEDIATE")
-        self._local.afterwards = []
-        try:
-            yield database
-            database.execute("COMMIT")
-        except BaseException as error:
-            self.notice(error)
-            if database.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    database.execute("ROLLBACK")
-            raise
-        for action in self._local.afterwards:
-            action()
+        return database
 
-    def once_stored(self, action: Callable[[], object]) -> None:
-        """Call a function once this thread's transaction is on the disk, and not if it is undone: for example
-        to drop cached rows that it changes."""
-        assert self.connection.in_transaction
-        self._local.afterwards.append(action)
+    def _commit(self) -> None:
+        self.connection.execute("COMMIT")
 
-    def notice(self, error: BaseException) -> None:
-        """Record an error that shows damage."""
-        if is_damage(error) and self.damage is None:
-            self.damage = f"the database is damaged ({error})"
-            log.error("damaged", what=self.damage)
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self.connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def objects_kept(self) -> Iterator[None]:
+        with self.writing():
+            yield
+
+    def keep_undo_in_memory(self) -> None:
+        self.connection.execute("PRAGMA temp_store = MEMORY")
+
+    def clock(self) -> tuple[str, float]:
+        return boot_clock()
+
+    def missing(self) -> str | None:
+        return None if self.path.exists() else "the database is missing"
+
+    def damaged_pages(self) -> list[str]:
+        return damaged_pages(self.connection)
 
     def close(self) -> None:
-        """Close the connections of all threads, which may not be used any longer."""
         with self._lock:
             for connection in self._all:
                 connection.close()
             self._all.clear()
 
 
-def write_values(
-    database: sqlite3.Connection, before: str, rows: Sequence[tuple[Any, ...]], after: str = ""
-) -> None:
-    """Execute a statement with rows between its two parts. Each execution releases the interpreter's lock,
-    for which other threads compete, so many rows share one execution; and the module caches compiled
-    statements of a few lengths."""
-    for first in range(0, len(rows), _ROWS_AT_ONCE):
-        some = rows[first : first + _ROWS_AT_ONCE]
-        places = _places(len(some), len(some[0]))
-        database.execute(f"{before} {places}{after}", list(itertools.chain.from_iterable(some)))
-
-
-@cache
-def _places(rows: int, columns: int) -> str:
-    """Return placeholders for `rows` rows of `columns` values each."""
-    return ", ".join([f"({', '.join('?' * columns)})"] * rows)
+def damaged_pages(database: sqlite3.Connection) -> list[str]:
+    """Return faults of a database's pages and rows."""
+    try:
+        rows = database.execute(f"PRAGMA integrity_check({_MOST_PAGES})").fetchall()
+        return [str(row[0]) for row in rows if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -124,9 +109,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """Return (version, SQL) of each step, in order: the files of migrations/, whose names begin with 0001,
-    0002 and so on. A released step is never changed; new ones are added."""
-    folder = resources.files(__package__) / "migrations"
+    """Return (version, SQL) of each step, in order: the files of migrations/sqlite/, whose names begin with
+    0001, 0002 and so on. A released step is never changed; new ones are added."""
+    folder = resources.files(__package__) / "migrations" / "sqlite"
     files = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
     found = sorted((int(entry.name.split("_")[0]), entry.read_text()) for entry in files)
     if [number for number, _ in found] != list(range(1, len(found) + 1)):
@@ -175,8 +160,3 @@ def _object_bytes(folder: Path, digest: str) -> int:
     """Return an object's size; 0 if it is missing."""
     path = folder / digest
     return path.stat().st_size if path.is_file() else 0
-
-
-def text_digest(text: str) -> str:
-    """Return the digest by which texts stored once are found again. Migrations call it as digest(text)."""
-    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

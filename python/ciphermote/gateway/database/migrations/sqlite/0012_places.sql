@@ -12,8 +12,9 @@ CREATE TABLE place_bytes (
 INSERT INTO place_bytes SELECT CAST(segment AS TEXT), tenant, bytes FROM segment_bytes;
 DROP TABLE segment_bytes;
 
--- The object store that has the bytes; no row: they are in the gateway's directory.
+-- What has the bytes: an object store, or, without a URL, the directory that has this identity in a file. No row:
+-- the gateway's directory, which has the database too.
 CREATE TABLE store (
     identity TEXT PRIMARY KEY,
-    url      TEXT NOT NULL
+    url      TEXT
 ) STRICT, WITHOUT ROWID;
