@@ -158,7 +158,7 @@ class _Round:
     attempts: list[tuple[tuple[Any, ...], list[Extent]]] = field(default_factory=list)
     """The rows of changed attempts, and their extents."""
     seen: list[tuple[Any, ...]] = field(default_factory=list)
-    """Ids of devices in order, each with the version by which it was judged, and its state."""
+    """The rows of devices in the order of their ids, each with the version by which it was judged."""
     places: set[_Place] = field(default_factory=set)
     """Devices of a round in flight."""
     outdated: set[int] = field(default_factory=set)
@@ -190,11 +190,14 @@ class _Round:
                 )
                 self.attempts.append((row, attempt.extents))
                 attempt.is_stored = True
-        for _, state in sorted(self.devices.items()):
+        counted = Counter(window.device.id for window in self.counted)
+        heard = self.heard
+        for number, state in sorted(self.devices.items()):
+            at = self.now if number in heard else -1.0
             self.seen.append(
                 (
-                    *(state.id, state.version, state.newest, state.newest_window),
-                    *(state.allowance, state.allowed_at),
+                    *(number, state.version, state.newest, state.newest_window, counted[number]),
+                    *(at, state.allowance, state.allowed_at),
                 )
             )
             state.version += 1
@@ -988,12 +991,10 @@ class Intake:
     def _write_devices(self, database: Connection, this: _Round) -> None:
         """Store the devices' states. Raises _Outdated for those that another gateway has changed since they
         were read, or whose fleet is deleted."""
-        counted = Counter(window.device.id for window in this.counted)
-        heard = this.heard
         stored = write_values(
             database,
-            "WITH seen (id, version, newest, newest_window, allowance, allowed_at, windows, at) AS (VALUES",
-            [(*row, counted[row[0]], this.now if row[0] in heard else -1.0) for row in this.seen],
+            "WITH seen (id, version, newest, newest_window, windows, at, allowance, allowed_at) AS (VALUES",
+            this.seen,
             ") UPDATE devices SET newest = seen.newest, newest_window = seen.newest_window, "
             "windows = devices.windows + seen.windows, version = seen.version + 1, "
             "last_seen = CASE WHEN seen.at < 0 THEN devices.last_seen ELSE seen.at END, "
