@@ -150,6 +150,7 @@ class Jobs:
         try:
             with self._database.writing() as database:
                 _check_kept(database, fleet.id, begins)
+                job = store_spec(database, fleet, spec.job)
                 check_number(database, fleet.tenant, "streams")
                 (number,) = database.execute(
                     "INSERT INTO streams (fleet, name, spec, job, begins, next, created, seen) "
@@ -157,7 +158,7 @@ class Jobs:
                     "RETURNING id",
                     (
                         *(fleet.id, request.name, spec.model_dump_json(exclude={"job"})),
-                        *(store_spec(database, fleet, spec.job), begins, begins, now),
+                        *(job, begins, begins, now),
                     ),
                 ).fetchone()
                 return int(number)
@@ -200,8 +201,8 @@ class Jobs:
         self._check(fleet, request.spec)
         with self._database.writing() as database:
             _check_kept(database, fleet.id, request.begins)
-            check_number(database, fleet.tenant, "jobs")
             spec = store_spec(database, fleet, request.spec)
+            check_number(database, fleet.tenant, "jobs")
             return _insert(database, fleet.id, _NO_STREAM, spec, request.begins, request.ends, 0)
 
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
