@@ -92,7 +92,7 @@ def forget(
 
     Example:
 
-        ciphermote gateway forget 20260401T120000Z-1f00c0de --data /var/lib/ciphermote
+        ciphermote gateway forget 20260401T120000.000Z-1f00c0de --data /var/lib/ciphermote
     """
     with _Packages():
         from ciphermote.gateway.backup import forget_backup

@@ -16,9 +16,9 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -127,7 +127,8 @@ def _back_up_with_store(
 ) -> None:
     """Copy the database, and have the store keep what the copy refers to, instead of what the backup before
     did."""
-    name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{token_hex(4)}"
+    now = datetime.now(UTC)
+    name = f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{token_hex(4)}"
     store.mark_backup(name, None)
     try:
         _copy_database(source, scratch)

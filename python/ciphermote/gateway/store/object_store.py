@@ -167,7 +167,9 @@ class ObjectStore:
         self._remove([backups.FOLDER + name])
 
     def backups(self) -> list[Stored]:
-        return sorted(self._listed(backups.FOLDER), key=lambda found: found.modified)
+        """List the backups, the oldest first: by their names within a second, which is all that some stores
+        know."""
+        return sorted(self._listed(backups.FOLDER), key=lambda found: (found.modified, found.name))
 
     def in_backups(self, names: set[str]) -> set[str]:
         found: set[str] = set()
