@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ciphermote.base.errors import KeyFileError
 from ciphermote.formats.receipts import Verdict
@@ -21,11 +22,12 @@ from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import Outcome
 from ciphermote.gateway.quotas import WINDOW_ROW_BYTES
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.verifying import verify
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.operator import QuotaChange
 from ciphermote.rest.requests import Enrolment
 from gateway_support import LOG2_SCALE, FullDevice, enrolment, frames_of, full_owner
-from postgres_support import share_database
+from postgres_support import database_url, share_database
 from site_support import Site, refusal_of, settings_of
 from store_support import Servers, servers
 
@@ -311,6 +313,24 @@ def test_a_revoked_token_is_refused_by_the_other_one_within_five_seconds(on_two:
         assert refusal_of(lambda: access.of_token(token)) == "unknown-token"
         await asyncio.sleep(4.5)
         assert refusal_of(lambda: two.gateway.access.of_token(token)) == "unknown-token"
+
+    on_two(what)
+
+
+def test_either_computes_over_what_both_stored_and_both_delete_it_once(on_two: OnTwo) -> None:
+    async def what(one: Site, two: Site) -> None:
+        fleet = one.fleet("fleet", 30)
+        device = one.device(fleet, 1)
+        for site, value in ((one, 1.0), (two, 2.0)):
+            assert verdict(await sent(site, device.encrypt([value]))) is Verdict.COUNTS
+        job = one.add(fleet)
+        assert two.work(fleet, job)["state"] == "done"
+        result = full_owner().decrypt(one.gateway.jobs.result(fleet.id, job, 0))
+        np.testing.assert_allclose(result[:1], [3.0], atol=0.1)
+        assert list(verify(two.folder, database_url(two.folder))) == []
+        assert two.bytes() > 0
+        await asyncio.gather(one.sweep(31), two.sweep(31))
+        assert all(one.deleted(fleet)) and two.bytes() == 0
 
     on_two(what)
 
