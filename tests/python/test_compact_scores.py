@@ -495,7 +495,7 @@ def test_the_bytes_of_scores(made: tuple[Fleet, LinearModel, CompactScores]) -> 
     assert again.to_bytes() == data and again.windows == result.windows
     with pytest.raises(FrameError, match="no compact scores"):
         CompactScores.from_bytes(b"CMCR" + data[4:])
-    with pytest.raises(FrameError, match="damaged, for their digest"):
+    with pytest.raises(FrameError, match="damaged, for its digest"):
         CompactScores.from_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
     with pytest.raises(FrameError, match="version 2"):
         CompactScores.from_bytes(resealed(data, put(4, b"\x02\x00")))

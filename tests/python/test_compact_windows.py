@@ -90,7 +90,7 @@ def test_the_bytes_of_windows() -> None:
         CompactWindows.from_bytes(b"CMCS" + data[4:])
     with pytest.raises(FrameError, match="no compact windows"):
         CompactWindows.from_bytes(data[:30])
-    with pytest.raises(FrameError, match="damaged, for their digest"):
+    with pytest.raises(FrameError, match="damaged, for its digest"):
         CompactWindows.from_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
     with pytest.raises(FrameError, match="version 2"):
         CompactWindows.from_bytes(resealed(4, b"\x02\x00"))

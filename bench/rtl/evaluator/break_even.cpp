@@ -12,7 +12,6 @@
  * null if MOST_HZ do not suffice. Transfers of operands and result are in every time; keys are resident.
  */
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -27,13 +26,15 @@
 #include "coprocessor/schedule.h"
 #include "rns/inside.h"
 
+#include "shortest.h"
+
 namespace
 {
 
 using namespace ciphermote;
 using coprocessor::Operation;
 
-constexpr unsigned ROUNDS = 1000, STEPS = 7;
+constexpr unsigned STEPS = 7;
 constexpr double CLOCK_HZ = 200e6, MOST_HZ = 400e6, STREAM_HZ = 250e6;
 constexpr unsigned LANES[] = {8, 16, 32, 64, 128}, STREAM_BITS[] = {32, 64, 128, 256, 512};
 constexpr std::uint32_t PLAIN_MODULUS = 65537;
@@ -90,19 +91,6 @@ std::vector<std::uint32_t> polynomials(std::size_t count, const std::vector<std:
         }
     }
     return found;
-}
-
-double shortest_us(const std::function<void()> &work)
-{
-    double shortest = 1e300;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        const auto start = std::chrono::steady_clock::now();
-        work();
-        shortest = std::min(
-            shortest,
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
-    }
-    return shortest;
 }
 
 double processor_us(const Chain &chain, const Named &named, const char *isa)

@@ -9,7 +9,6 @@
  */
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -26,6 +25,7 @@
 #include "rns/polynomials.h"
 
 #include "evaluator_host.h"
+#include "shortest.h"
 
 namespace
 {
@@ -34,7 +34,6 @@ using namespace ciphermote;
 using coprocessor::Offload;
 using coprocessor::Operation;
 
-constexpr unsigned ROUNDS = 1000;
 constexpr std::size_t IN_A_ROW = 6, FIRST_COUNTED = 2;
 
 [[noreturn]] void stop(const std::string &why)
@@ -111,19 +110,6 @@ std::vector<std::uint32_t> random_polynomials(unsigned count, const std::vector<
         }
     }
     return found;
-}
-
-double shortest_us(const std::function<void()> &work)
-{
-    double shortest = 1e300;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        const auto start = std::chrono::steady_clock::now();
-        work();
-        shortest = std::min(
-            shortest,
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
-    }
-    return shortest;
 }
 
 bool same(const Ciphertext &a, const Ciphertext &b)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote.base.errors import FrameError
-from ciphermote.compact.sets import CompactSet
+from ciphermote.base.errors import FrameError, ParameterError
+from ciphermote.compact.sets import CompactSet, compact_set_by_id
 
 DIGEST_BYTES = 16
 RUN = struct.Struct("<HH")
@@ -88,6 +88,25 @@ class Reader:
         if any(a.place >= b.place for a, b in pairwise(found)):
             raise self.hostile()
         return found
+
+
+def open_result(
+    data: bytes, head_bytes: int, version: int, newest: int, identifier: int, what: str
+) -> tuple[Reader, CompactSet]:
+    """Return a result's reader, behind its head, and its set. version, identifier: as its head says; newest:
+    the version that this package reads. Raises FrameError for another one, a wrong digest or an unknown
+    set."""
+    if version != newest:
+        raise FrameError(
+            f"{what} is of version {version} and this package reads {newest}: update the package."
+        )
+    body = data[:-DIGEST_BYTES]
+    if digest(body) != data[-DIGEST_BYTES:]:
+        raise FrameError(f"{what} is damaged, for its digest does not match: have it sent again.")
+    try:
+        return Reader(body, head_bytes, what), compact_set_by_id(identifier)
+    except ParameterError as error:
+        raise FrameError(f"{what}: {error}") from None
 
 
 def digest(body: bytes) -> bytes:

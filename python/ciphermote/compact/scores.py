@@ -55,7 +55,7 @@ from ciphermote.compact import bounds, packing
 from ciphermote.compact.frames import Window, check_positions
 from ciphermote.compact.keys import CompactKeys, lane_key
 from ciphermote.compact.packing import SentWindow
-from ciphermote.compact.sets import CompactSet, compact_set_by_id
+from ciphermote.compact.sets import CompactSet
 from ciphermote.compact.sums import check_noise, composed, signed
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.parameters.native import context_of
@@ -366,24 +366,12 @@ class CompactScores:
                 "The bytes are no compact scores: give what `ciphermote compact score` "
                 "(CompactScorer.result) wrote."
             )
-        body = data[: -packing.DIGEST_BYTES]
         _, version, identifier, bits, key_id, model_id, largest, digit, count, forms, runs = (
-            _HEAD.unpack_from(body)
+            _HEAD.unpack_from(data)
         )
-        if version != _VERSION:
-            raise FrameError(
-                f"The compact scores are of version {version} and this package reads {_VERSION}: update the "
-                "package."
-            )
-        if packing.digest(body) != data[-packing.DIGEST_BYTES :]:
-            raise FrameError(
-                "The compact scores are damaged, for their digest does not match: have them sent again."
-            )
-        try:
-            compact = compact_set_by_id(identifier)
-        except ParameterError as error:
-            raise FrameError(f"The compact scores: {error}") from None
-        reader = packing.Reader(body, _HEAD.size, "The file of compact scores")
+        reader, compact = packing.open_result(
+            data, _HEAD.size, version, _VERSION, identifier, "The file of compact scores"
+        )
         if (
             not (2 <= bits <= MOST_WEIGHT_BITS and 1 <= largest <= compact.largest_value)
             or not (1 <= digit <= MOST_DIGIT and 1 <= count <= _MOST_WINDOWS)

@@ -40,11 +40,11 @@ from numpy.typing import NDArray
 
 from ciphermote import _core, _evaluator, _owner
 from ciphermote.base import arguments
-from ciphermote.base.errors import FrameError, MismatchError, ParameterError
+from ciphermote.base.errors import FrameError, MismatchError
 from ciphermote.compact import bounds, packing
 from ciphermote.compact.frames import Window, check_positions, spans
 from ciphermote.compact.keys import CompactKeys, lane_key
-from ciphermote.compact.sets import CompactSet, compact_set_by_id
+from ciphermote.compact.sets import CompactSet
 from ciphermote.parameters.native import context_of
 
 _MAGIC = b"CMCR"
@@ -202,20 +202,10 @@ class CompactResult:
             raise FrameError(
                 "The bytes are no compact sum: give what `ciphermote compact sum` (CompactSum.result) wrote."
             )
-        body = data[: -packing.DIGEST_BYTES]
-        _, version, identifier, dropped, key_id, count, runs = _HEAD.unpack_from(body)
-        if version != _VERSION:
-            raise FrameError(
-                f"The compact sum is of version {version} and this package reads {_VERSION}: update the "
-                "package."
-            )
-        if packing.digest(body) != data[-packing.DIGEST_BYTES :]:
-            raise FrameError("The compact sum is damaged, for its digest does not match: have it sent again.")
-        try:
-            compact = compact_set_by_id(identifier)
-        except ParameterError as error:
-            raise FrameError(f"The compact sum: {error}") from None
-        reader = packing.Reader(body, _HEAD.size, "The compact sum")
+        _, version, identifier, dropped, key_id, count, runs = _HEAD.unpack_from(data)
+        reader, compact = packing.open_result(
+            data, _HEAD.size, version, _VERSION, identifier, "The compact sum"
+        )
         if dropped >= compact.modulus.bit_length() or count > _MOST_CONTRIBUTORS or runs > compact.n:
             raise reader.hostile()
         positions = reader.positions(compact, runs)

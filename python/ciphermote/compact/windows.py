@@ -39,7 +39,7 @@ from ciphermote.compact import packing
 from ciphermote.compact.frames import Window, check_positions
 from ciphermote.compact.keys import CompactKeys, lane_key
 from ciphermote.compact.packing import SentWindow
-from ciphermote.compact.sets import CompactSet, compact_set_by_id
+from ciphermote.compact.sets import CompactSet
 from ciphermote.compact.sums import largest_noise
 from ciphermote.parameters.native import context_of
 
@@ -109,22 +109,10 @@ class CompactWindows:
         """Read what to_bytes wrote. Raises FrameError if it is damaged, or something else."""
         if not is_windows(data) or len(data) < _HEAD.size + packing.DIGEST_BYTES:
             raise FrameError("The bytes are no compact windows: give a part of a checked sum's result.")
-        body = data[: -packing.DIGEST_BYTES]
-        _, version, identifier, zero, key_id, count, runs = _HEAD.unpack_from(body)
-        if version != _VERSION:
-            raise FrameError(
-                f"The compact windows are of version {version} and this package reads {_VERSION}: update the "
-                "package."
-            )
-        if packing.digest(body) != data[-packing.DIGEST_BYTES :]:
-            raise FrameError(
-                "The compact windows are damaged, for their digest does not match: fetch them again."
-            )
-        try:
-            compact = compact_set_by_id(identifier)
-        except ParameterError as error:
-            raise FrameError(f"The compact windows: {error}") from None
-        reader = packing.Reader(body, _HEAD.size, "The file of compact windows")
+        _, version, identifier, zero, key_id, count, runs = _HEAD.unpack_from(data)
+        reader, compact = packing.open_result(
+            data, _HEAD.size, version, _VERSION, identifier, "The file of compact windows"
+        )
         if zero or not (1 <= count <= _MOST_WINDOWS and 1 <= runs <= compact.n):
             raise reader.hostile()
         positions = reader.positions(compact, runs)

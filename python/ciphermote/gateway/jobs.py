@@ -34,6 +34,7 @@ from ciphermote.gateway.pages import MOST_ROWS, page
 from ciphermote.gateway.quotas import (
     ROW_BYTES,
     book_object,
+    check_bytes,
     check_number,
     room_for_bytes,
     room_for_number,
@@ -152,6 +153,7 @@ class Jobs:
                 _check_kept(database, fleet.id, begins)
                 job = store_spec(database, fleet, spec.job)
                 check_number(database, fleet.tenant, "streams")
+                check_bytes(database, fleet.tenant, ROW_BYTES)
                 (number,) = database.execute(
                     "INSERT INTO streams (fleet, name, spec, job, begins, next, created, seen) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows)) "
@@ -753,12 +755,15 @@ def _insert(
 ) -> int:
     """Insert a job over the windows that count now; later changes do not affect it. Raises Refusal if there
     is no room."""
+    excluded = store_exclusion(database, fleet)
+    (tenant,) = database.execute("SELECT tenant FROM fleets WHERE id = ?", (fleet,)).fetchone()
+    check_bytes(database, tenant, ROW_BYTES)
     (number,) = database.execute(
         "INSERT INTO jobs "
         "(fleet, stream, stream_name, spec, excluded, begins, ends, cut, replay, state, created) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?) "
         "RETURNING id",
-        (fleet, *stream, spec, store_exclusion(database, fleet), begins, ends, replay, time.time()),
+        (fleet, *stream, spec, excluded, begins, ends, replay, time.time()),
     ).fetchone()
     return int(number)
 
