@@ -118,6 +118,10 @@ fuzz: setup-test
 chaos: setup-test
 	.venv/bin/python tests/gateway/chaos.py --kills $(or $(KILLS),100)
 
+## hurt a cluster of gateways at random under load, and count windows: make chaos-cluster KILLS=200
+chaos-cluster: setup-test versitygw
+	.venv/bin/python tests/gateway/chaos_cluster.py --kills $(or $(KILLS),200)
+
 ## versitygw, an S3 server for the tests, of its Go module (needs Go 1.25 or later)
 versitygw: build/versitygw/versitygw
 

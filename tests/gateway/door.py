@@ -9,7 +9,7 @@ import threading
 
 
 class Door:
-    """What goes through can be held up, and the door can be shut. inside: the server's port."""
+    """A proxy that can hold up what goes through, and that can be shut. inside: the server's port."""
 
     def __init__(self, inside: int) -> None:
         self._inside = "127.0.0.1", inside
@@ -53,7 +53,11 @@ class Door:
                 if self._shut.is_set():
                     outside.close()
                     continue
-                inside = socket.create_connection(self._inside)
+                try:
+                    inside = socket.create_connection(self._inside)
+                except OSError:  # the server is down
+                    outside.close()
+                    continue
                 self._connections += [outside, inside]
                 for ends in ((outside, inside), (inside, outside)):
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()

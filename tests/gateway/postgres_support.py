@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,8 +34,7 @@ _numbers = itertools.count()
 @cache
 def postgres_server() -> Postgres:
     """The server of this process, which ends with it."""
-    folder = Path(tempfile.mkdtemp(prefix="ciphermote-postgres-"))
-    server = Postgres(folder).start()
+    server = Postgres().start()
     atexit.register(server.remove)
     return server
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,28 +27,26 @@ _DEBIAN = Path("/usr/lib/postgresql/15/bin")
 _USER = "ciphermote"
 BUCKET = "bucket"
 _KEY, _SECRET = "gateway", "not-very-secret"
-"""Of an object store that listens on this machine alone."""
+"""The credentials of an object store that listens on this machine alone."""
 
 
 @dataclass
 class Postgres:
     """A PostgreSQL, run as a user who is not root, because it refuses to be root's. port: on the loopback
-    interface; None: a Unix socket in the folder alone."""
+    interface; 0: a Unix socket in its folder alone."""
 
-    folder: Path
-    port: int | None = None
+    port: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of the server itself."""
+    """The environment of the server itself."""
 
     def __post_init__(self) -> None:
         self._as: tuple[str, ...] = ()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="ciphermote-postgres-"))  # that user can get at it there
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
             self._as = ("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups")
-        if not (self.folder / "data").exists():
-            self._run("initdb", "--auth=trust", f"--username={_USER}", "--encoding=UTF8", "--locale=C.UTF-8")
+        self._run("initdb", "--auth=trust", f"--username={_USER}", "--encoding=UTF8", "--locale=C.UTF-8")
 
     def _run(self, command: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -63,7 +62,7 @@ class Postgres:
             raise Error(f"PostgreSQL's {command} failed: {done.stdout.strip()}")
 
     def start(self) -> Postgres:
-        listens = "" if self.port is None else f"127.0.0.1 -c port={self.port}"
+        listens = f"127.0.0.1 -c port={self.port}" if self.port else ""
         options = f"-k {self.folder} -c listen_addresses={listens} -c max_connections=200"
         options += " -c shared_buffers=64MB -c recovery_init_sync_method=syncfs"  # else it syncs each file
         self._run("pg_ctl", "--silent", "--wait", "-l", str(self.folder / "log"), "-o", options, "start")
@@ -94,10 +93,10 @@ class Postgres:
         except OSError:
             return False
 
-    def url(self, database: str, port: int | None = None) -> str:
+    def url(self, database: str, port: int = 0) -> str:
         """port: of something that stands before the server."""
         through = port or self.port
-        if through is None:
+        if not through:
             return f"postgresql://{_USER}@/{database}?host={self.folder}"
         return f"postgresql://{_USER}@127.0.0.1:{through}/{database}"
 
@@ -110,7 +109,8 @@ class Postgres:
         return self.url(name)
 
     def remove(self) -> None:
-        self.stop()
+        if self.is_running:
+            self.stop()
         shutil.rmtree(self.folder)
 
 
@@ -134,7 +134,7 @@ class ObjectStore:
     port: int
     program: Path = VERSITYGW
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of the server itself."""
+    """The environment of the server itself."""
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> ObjectStore:
@@ -170,7 +170,7 @@ class ObjectStore:
         self.process.kill()
         self.process.wait(SECONDS)
 
-    def credentials(self, port: int | None = None) -> dict[str, str]:
+    def credentials(self, port: int = 0) -> dict[str, str]:
         """The environment of its clients. port: of something that stands before it."""
         return credentials(port or self.port)
 
