@@ -32,6 +32,7 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.moving.marks import check_is_here
 from ciphermote.gateway.operator import Operator
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
@@ -79,6 +80,7 @@ class Gateway:
         self.database = open_database(folder, settings.database)
         self.metrics = Metrics()
         try:
+            check_is_here(self.database.connection, settings.database or str(folder))
             settle_store(folder, self.database, settings.store)
             self.wrapper = settle_wrap_key(folder / WRAP_KEY_FILE, self.database)
         except BaseException:
