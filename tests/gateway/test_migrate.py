@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
+import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -24,7 +28,17 @@ from ciphermote.gateway.moving import copying
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.object_store import ObjectStore
 from ciphermote.gateway.verifying import verify
-from gateway_support import full_owner
+from gateway_support import (
+    FullDevice,
+    Server,
+    define_full,
+    device_token,
+    frames_of,
+    free_port,
+    full_owner,
+    run_job,
+    serving,
+)
 from migrate_support import (
     SCHEMA,
     History,
@@ -41,6 +55,8 @@ from store_support import S3, Servers, servers
 from typer.testing import CliRunner
 
 __all__ = ["servers"]
+
+PAGE = (Path(__file__).parents[2] / "docs/operations.md").read_text()
 
 
 @pytest.fixture
@@ -403,7 +419,8 @@ def test_damage_can_be_left_out_and_counts_as_deleted(tmp_path: Path, s3: S3) ->
         fleet = site.gateway.registry.fleet(site.tenant, "fleet")
         assert site.deleted(fleet) == [True, *[False] * (history.windows - 1)]
         for data, receipt in history.receipts.items():
-            assert (await site.send(fleet, data)).receipt == receipt
+            for frames in (data, *frames_of(data)):
+                assert (await site.send(fleet, frames)).receipt == receipt
         assert list(verify(one, url)) == []
         for tenant in (
             row["id"] for row in site.gateway.database.connection.execute("SELECT id FROM tenants")
@@ -441,3 +458,60 @@ def test_what_arrives_different_is_found_before_the_target_opens(
     table = {"byte": "of quarantine has other bytes", "row": "row (2,) of devices", "count": "audit has 0"}
     assert table[how] in found
     assert "are not all in" in refused_start(two)
+
+
+# --- the operator's page ------------------------------------------------------------------------------------
+
+
+def test_the_commands_of_the_page_move_a_gateway_there_and_back(tmp_path: Path, s3: S3) -> None:
+    section = PAGE.partition("## From one machine to several, and back")[2].partition("\n## ")[0]
+    words = {
+        "/var/lib/ciphermote-one": str(tmp_path / "two"),
+        "/var/lib/ciphermote": str(tmp_path / "one"),
+        " /backup": f" {tmp_path}/backup",
+        "postgresql://ciphermote@db.example/gateway": postgres_server().create(),
+        "s3://BUCKET/PREFIX": s3.new_url(),
+        "ciphermote gateway": f"{sys.executable} -m ciphermote gateway",
+    }
+    commands = re.findall(r"^    (.*)$", section, re.M)
+    for word, meant in words.items():
+        commands = [command.replace(word, meant) for command in commands]
+    backup, there, verify_there, serve_there, back, verify_back, serve_back, reopen, remove = commands
+
+    def run(command: str) -> None:
+        subprocess.run(["bash", "-ec", command], check=True, timeout=120)
+
+    def served(command: str, device: FullDevice | None, value: float) -> float:
+        """Start the gateway, have a device send a value, if there is one, and return the sum of all."""
+        program, options = command.split(" --data ")[0], shlex.split(command)[3:]
+        assert program == "ciphermote serve"
+        data, *others = options
+        server = Server(Path(data), free_port(), tuple(others)).start()
+        try:
+            if device is not None:
+                client = server.client(device_token(server.owner(), "fleet", 1))
+                device.receipt(client.post("/v1/fleets/fleet/deliveries", content=device.encrypt([value])))
+            _, (result,) = run_job(server.owner(), "fleet", {"kind": "sum", "per_device": 100})
+            return float(full_owner().decrypt(result)[0])
+        finally:
+            server.stop()
+
+    device = FullDevice(full_owner(), 1)
+    with serving(tmp_path / "one") as server:
+        define_full(server.owner(), "fleet", full_owner())
+        device.enroll(server.owner(), "fleet")
+    at_first = f"ciphermote serve --data {tmp_path / 'one'}"
+    assert served(at_first, device, 1.0) == pytest.approx(1, abs=0.1)
+    for command in (backup, there, verify_there):
+        run(command)
+    shutil.copytree(tmp_path / "one", tmp_path / "kept", ignore=shutil.ignore_patterns("*.sock"))
+    assert served(serve_there, device, 2.0) == pytest.approx(3, abs=0.1)
+    run(remove)
+    assert served(serve_there, device, 4.0) == pytest.approx(7, abs=0.1)
+    for command in (back, verify_back):
+        run(command)
+    assert served(serve_back, device, 8.0) == pytest.approx(15, abs=0.1)
+
+    kept = str(tmp_path / "kept")
+    subprocess.run(shlex.split(reopen.replace(str(tmp_path / "one"), kept)), check=True, input=b"y\n")
+    assert served(at_first.replace(str(tmp_path / "one"), kept), None, 0.0) == pytest.approx(1, abs=0.1)
