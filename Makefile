@@ -157,6 +157,10 @@ bench-compact: setup-test
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
 
+## how fast a gateway's data move to PostgreSQL and an object store, and back (2 minutes)
+bench-migrate: setup-test
+	.venv/bin/python bench/gateway/migrate.py
+
 ## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (5 minutes)
 bench-errors: setup-test
 	.venv/bin/python bench/errors.py

@@ -82,6 +82,10 @@ class ObjectStore:
         if found != identity.encode():
             raise KeyFileError(f"{self.url} has another gateway's bytes: name another prefix (--store).")
 
+    def is_empty(self) -> bool:
+        """Whether the prefix has nothing."""
+        return next(self._listed(""), None) is None
+
     @property
     def trouble(self) -> str | None:
         """Why nothing can be stored, if a write has just failed."""
