@@ -17,9 +17,10 @@ import traceback
 from pathlib import Path
 
 from ciphermote.base.errors import Error
-from ciphermote.gateway.computing import Cancelled, Result, compute
+from ciphermote.gateway.computing import Cancelled, Result, Site, compute
 from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.database.opening import open_database
+from ciphermote.gateway.executors.local import LocalExecutor
 from ciphermote.gateway.gateway_files import WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
@@ -43,8 +44,10 @@ class Worker:
         self._reader = self._store.reader()
         self._jobs = Jobs(self._database, self._store)
         wrapper = Wrapper(folder / WRAP_KEY_FILE)
-        self._mailbox = Mailbox(self._database, self._store, wrapper)
-        self._checker = WindowChecker(self._reader, wrapper)
+        mailbox, checker = Mailbox(self._database, self._store, wrapper), WindowChecker(self._reader, wrapper)
+        self._executor = LocalExecutor()
+        connection = self._database.connection
+        self._site = Site(self._jobs, mailbox, connection, self._store, checker, self._executor)
         self._name = name
         self.stopping = False
 
@@ -77,16 +80,7 @@ class Worker:
                     raise Cancelled
 
         try:
-            result = compute(
-                job,
-                self._jobs,
-                self._mailbox,
-                self._database.connection,
-                self._reader,
-                self._checker,
-                self._store,
-                progress,
-            )
+            result = compute(job, self._site, progress)
         except Cancelled:
             log.info("job given up", job=job.id)
         except (Error, Refusal) as error:
