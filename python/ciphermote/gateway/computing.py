@@ -155,10 +155,9 @@ class Site:
     database: Connection
     store: Store
     checker: WindowChecker
-    executor: Executor
 
 
-def compute(job: Job, site: Site, progress: Progress) -> Result:
+def compute(job: Job, site: Site, executor: Executor, progress: Progress) -> Result:
     """Compute a job's result, and store its ciphertexts as objects. Raises Error if it cannot be computed;
     ExecutorUnavailable or TaskLost if its executor fails."""
     checker = site.checker
@@ -178,7 +177,7 @@ def compute(job: Job, site: Site, progress: Progress) -> Result:
             return [], 0
         source = StoreSource(site.store)
         try:
-            with Run(site.executor, lambda done: progress(done, len(inputs))) as run:
+            with Run(executor, lambda done: progress(done, len(inputs))) as run:
                 if job.fleet.is_compact:
                     return [
                         output.put(part) for part in _CompactComputation(job, source, run).parts(inputs)

@@ -60,10 +60,12 @@ class Store(Protocol):
     """How many rounds may be appended at a time. More than one: from as many threads."""
     has_orphans: bool
     """Whether places may be stored that nothing ever referred to, which only their list shows."""
-    url: str | None
-    """The URL of an object store; None for a directory."""
     disk: Path
     """A directory of the disk that must have room for a round."""
+
+    @property
+    def url(self) -> str | None:
+        """The URL of an object store; None for a directory."""
 
     @property
     def trouble(self) -> str | None:
