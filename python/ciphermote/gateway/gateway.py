@@ -109,6 +109,8 @@ class Gateway:
         self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
         self.scrubber = Scrubber(folder, settings.database, self.store, self.database, self.metrics)
         self.broker_files = BrokerFiles(folder / BROKER)
+        self.computing_troubles: dict[int, str] = {}
+        """Why a worker computes nothing, by its number; nothing if it does."""
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
@@ -157,6 +159,11 @@ class Gateway:
         if free < self.settings.reserve_bytes:
             return "the disk is almost full"
         return None
+
+    @property
+    def computing_trouble(self) -> str | None:
+        """Why jobs wait, although the gateway accepts them; None if workers compute them."""
+        return next(filter(None, self.computing_troubles.values()), None)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.scrubber.stop)

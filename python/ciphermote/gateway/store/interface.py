@@ -68,6 +68,10 @@ class Store(Protocol):
     """A directory of the disk that must have room for a round."""
 
     @property
+    def url(self) -> str | None:
+        """The URL of an object store; None for a directory."""
+
+    @property
     def trouble(self) -> str | None:
         """Why nothing can be stored at present; None if nothing is known."""
 
