@@ -128,12 +128,14 @@ class Door:
     """A TCP proxy in front of a server: what goes to the server can be held up, and the door can be shut."""
 
     def __init__(self, endpoint: str) -> None:
+        """endpoint: an http URL, or the path of a local socket."""
         host, _, port = endpoint.removeprefix("http://").partition(":")
-        self._inside = host, int(port)
+        self._inside: tuple[str, int] | str = (host, int(port)) if port else endpoint
         self._open, self._shut = threading.Event(), threading.Event()
         self._open.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.port = int(self._listener.getsockname()[1])
+        self.endpoint = f"http://127.0.0.1:{self.port}"
         self._connections: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -170,10 +172,17 @@ class Door:
                 if self._shut.is_set():
                     outside.close()
                     continue
-                inside = socket.create_connection(self._inside)
+                inside = self._reach()
                 self._connections += [outside, inside]
                 for ends in ((outside, inside), (inside, outside)):
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    def _reach(self) -> socket.socket:
+        if not isinstance(self._inside, str):
+            return socket.create_connection(self._inside)
+        found = socket.socket(socket.AF_UNIX)
+        found.connect(self._inside)
+        return found
 
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError), source, target:

@@ -726,6 +726,7 @@ class Deliveries:
             log_caller(scope, self._gateway.access)
             response = _answered(Request(scope), refusal)
         except Exception as error:
+            scope["app"] = self._app  # as the application itself does
             log_caller(scope, self._gateway.access)
             response = await _not_stored(Request(scope), error)
         else:

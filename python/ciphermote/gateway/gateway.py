@@ -77,6 +77,7 @@ class Gateway:
             ) from None
         os.chmod(folder, 0o700)
         self.database = open_database(folder, settings.database)
+        self.database.watch()
         self.metrics = Metrics()
         try:
             settle_store(folder, self.database, settings.store)
@@ -168,7 +169,7 @@ class Gateway:
             return "the intake has stopped"
         if self.database.damage is not None:
             return self.database.damage
-        missing = self.database.missing() or self.store.trouble
+        missing = self.database.missing() or self.intake.slowness or self.store.trouble
         if missing is not None:
             return missing
         room = os.statvfs(self.settings.data)

@@ -69,6 +69,8 @@ _MOST_SECONDS = 600.0
 """How long a round may be in flight: less than objects that no row refers to stay (retention.py)."""
 _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
+_SLOW_SECONDS = 3.0
+"""How long a round may be written to the database before further deliveries are refused."""
 _MOST_REPEATS = 5
 """How often a delivery is judged, or a round written, again, because another gateway was in its way."""
 
@@ -359,6 +361,7 @@ class Intake:
         self._stale: queue.SimpleQueue[_Place] = queue.SimpleQueue()
         self._pending = DeviceShares(MOST_PENDING)
         self._pending_bytes = DeviceShares(MOST_PENDING_BYTES)
+        self._writing_since: float | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
@@ -380,6 +383,14 @@ class Intake:
     @property
     def alive(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def slowness(self) -> str | None:
+        """None, or why deliveries are refused now: answers to them would take too long."""
+        since = self._writing_since
+        if since is None or time.monotonic() - since < _SLOW_SECONDS:
+            return None
+        return "the database is slow"
 
     def forget(self, fleet: int, number: int) -> None:
         """Drop the cached state of a device, which has changed in the database."""
@@ -431,6 +442,8 @@ class Intake:
         unfinished deliveries always leave room for others."""
         if self._stopping:
             raise overloaded("The gateway is stopping")
+        if self._writing_since is not None and self.slowness is not None:
+            raise overloaded("The gateway's database is slow")
         return _Room(self._pending, self._pending_bytes, fleet.tenant, (fleet.id, device))
 
     async def take(
@@ -610,7 +623,11 @@ class Intake:
         for extent, placed in zip(extents, this.placed, strict=True):
             placed(extent)
         known = set(this.outdated)
-        self._write(this)
+        self._writing_since = time.monotonic()
+        try:
+            self._write(this)
+        finally:
+            self._writing_since = None
         later = [other for other in self._in_flight if other is not this]
         if this.outdated:
             for other in later:

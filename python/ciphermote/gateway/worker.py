@@ -39,6 +39,7 @@ class Worker:
 
     def __init__(self, folder: Path, name: str, database: str | None = None) -> None:
         self._database = open_database(folder, database)
+        self._database.watch()
         self._store = open_store(folder, self._database.connection)
         self._reader = self._store.reader()
         self._jobs = Jobs(self._database, self._store)

@@ -172,6 +172,10 @@ class Database(ABC):
         """Return a clock's name and its seconds, by which leases last: the same for all who lease, and one
         that no gateway's machine can set."""
 
+    def watch(self) -> None:  # noqa: B027  a file needs no watching
+        """From now on, notice soon that the database's server does not answer: statements fail then, as lost,
+        instead of waiting."""
+
     @abstractmethod
     def missing(self) -> str | None:
         """Return None, or why the database cannot be reached now."""
