@@ -22,7 +22,7 @@ from pathlib import Path
 import aiomqtt
 import uvloop
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
+from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database.sqlite import SqliteDatabase
 from ciphermote.gateway.gateway_files import BROKER, DATABASE_FILE
@@ -88,7 +88,7 @@ async def subscribe(store: Store, subscribed: asyncio.Event, port: int, ca: str,
         "localhost",
         port,
         protocol=aiomqtt.ProtocolVersion.V5,
-        username=GATEWAY_USER,
+        username=files.user,
         password=files.password,
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,

@@ -107,7 +107,8 @@ class Gateway:
         self.mailbox = Mailbox(self.database, self.store, self.wrapper)
         self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
         self.scrubber = Scrubber(folder, settings.database, self.store, self.database, self.metrics)
-        self.broker_files = BrokerFiles(folder / BROKER)
+        broker = settings.broker
+        self.broker_files = BrokerFiles(folder / BROKER, None if broker is None else broker.password)
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
