@@ -34,6 +34,7 @@ from typing import Any, Literal, NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
@@ -141,6 +142,7 @@ class _Round:
     now: float
     messages: list[_Message]
     started: float = field(default_factory=time.perf_counter)
+    span: telemetry.Span = telemetry.NOTHING
     appended: Future[list[Extent]] | None = None
     """Extents of a round in flight, once its bytes are stored."""
     pieces: list[Piece] = field(default_factory=list)
@@ -519,8 +521,10 @@ class Intake:
 
     def _round(self, messages: list[_Message]) -> None:
         this = _Round(time.time(), messages)
+        this.span = telemetry.begin("round", deliveries=len(messages))
         try:
-            self._judge_round(this)
+            with this.span.current():
+                self._judge_round(this)
         except Exception as error:
             self._fail([this], error)
             return
@@ -538,7 +542,10 @@ class Intake:
             self._end(this)
 
     def _append(self, this: _Round) -> list[Extent]:
-        return self._store.append(this.pieces, this.now) if this.pieces else []
+        if not this.pieces:
+            return []
+        with this.span.current():
+            return self._store.append(this.pieces, this.now)
 
     def _settle(self) -> Exception | None:
         """Commit and answer rounds whose bytes are stored, in order. Return why one failed, if one did."""
@@ -574,12 +581,14 @@ class Intake:
                 if not isinstance(message.answer, Refusal):
                     message.answer = failure
             self._metrics.storage_failures.inc()
+            this.span.fail(error)
             self._end(this)
 
     def _end(self, this: _Round) -> None:
         """Answer a round, but for what is judged again."""
         self._metrics.rounds.observe(len(this.messages))
         self._metrics.round_seconds.observe(time.perf_counter() - this.started)
+        this.span.end()
         answered = this.messages
         if this.outdated:
             answered = [message for message in this.messages if message.answer is not None]
@@ -625,7 +634,8 @@ class Intake:
         known = set(this.outdated)
         self._writing_since = time.monotonic()
         try:
-            self._write(this)
+            with this.span.current():
+                self._write(this)
         finally:
             self._writing_since = None
         later = [other for other in self._in_flight if other is not this]

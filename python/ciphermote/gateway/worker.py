@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 
 from ciphermote.base.errors import Error
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.computing import Cancelled, Result, compute
 from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.database.opening import open_database
@@ -58,7 +59,8 @@ class Worker:
                 if job is None:
                     time.sleep(_IDLE_SECONDS)
                 else:
-                    self._work(job)
+                    with telemetry.span("job", job=job.id, kind=job.spec.kind):
+                        self._work(job)
             except (OSError, *ERRORS) as error:
                 # A full disk, say, which is no fault of the job's: its lease ends, or never began.
                 log.error("storage", error=repr(error))
@@ -119,6 +121,7 @@ class Worker:
 
 def main() -> None:
     configure()
+    telemetry.configure("ciphermote-worker")
     worker = Worker(Path(sys.argv[1]), sys.argv[2], *sys.argv[4:])
 
     def stop(*_: object) -> None:

@@ -75,6 +75,7 @@ class PostgresDatabase(Database):
     """A database of a PostgreSQL server, with a few connections that threads borrow for a statement or a
     transaction."""
 
+    system = "postgresql"
     is_shared = True
     skip_locked = " FOR UPDATE SKIP LOCKED"
 
