@@ -180,6 +180,11 @@ class Gateway:
             return "the disk is almost full"
         return None
 
+    def measure(self) -> None:
+        """Bring the metrics up to date that nothing else does."""
+        self.metrics.ready.set(self.ready() is None)
+        self.metrics.jobs_queued.set(self.jobs.waiting())
+
     async def close(self) -> None:
         await asyncio.to_thread(self.scrubber.stop)
         await asyncio.to_thread(self.retention.stop)

@@ -53,6 +53,7 @@ class Subscriber:
         self._room = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def run(self) -> None:
+        self._gateway.metrics.broker_connected.set(0)
         wait = _AGAIN_SECONDS[0]
         while True:
             try:

@@ -43,7 +43,7 @@ async def serve(settings: Settings, ready: Callable[[], None]) -> None:
     is called once the directory is locked and the gateway begins to listen."""
     telemetry.configure("ciphermote-gateway")
     gateway = Gateway(settings)
-    telemetry.export_metrics("ciphermote-gateway", gateway.metrics.registry)
+    telemetry.export_metrics("ciphermote-gateway", gateway.metrics.registry, gateway.measure)
     certificate, key = _certificate(gateway)
     gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
     gateway.intake.start()

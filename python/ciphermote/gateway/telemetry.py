@@ -103,14 +103,13 @@ def configure(service: str) -> None:
     _tracer = provider.get_tracer(_SCOPE)
 
 
-def export_metrics(service: str, registry: CollectorRegistry) -> None:
-    """Send the metrics now and then, if the environment names a collector."""
+def export_metrics(service: str, registry: CollectorRegistry, measure: Callable[[], None]) -> None:
+    """Send the metrics now and then, if the environment names a collector. measure: called before."""
     if not _is_on("METRICS"):
         return
     interval = int(os.environ.get(_INTERVAL_MS, _DEFAULT_INTERVAL_MS)) / 1000
-    threading.Thread(
-        target=_export_all, args=(service, registry, interval), name="metrics-export", daemon=True
-    ).start()
+    given = service, registry, measure, interval
+    threading.Thread(target=_export_all, args=given, name="metrics-export", daemon=True).start()
 
 
 def _is_on(signal: str) -> bool:
@@ -183,23 +182,28 @@ def _during(name: str, attributes: dict[str, str | int], *, is_current: bool) ->
 # --- metrics ------------------------------------------------------------------------------------------------
 
 
-def _export_all(service: str, registry: CollectorRegistry, interval: float) -> None:
+def _export_all(
+    service: str, registry: CollectorRegistry, measure: Callable[[], None], interval: float
+) -> None:
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 
     _log_faults()
     exporter, resource, began = OTLPMetricExporter(), _resource(service), time.time_ns()
-    export = partial(_export, exporter, resource, registry, began)
+    export = partial(_export, exporter, resource, registry, measure, began)
     atexit.register(export)
     while True:
         time.sleep(interval)
         export()
 
 
-def _export(exporter: Any, resource: Any, registry: CollectorRegistry, began: int) -> None:
+def _export(
+    exporter: Any, resource: Any, registry: CollectorRegistry, measure: Callable[[], None], began: int
+) -> None:
     from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
     try:
+        measure()
         found = list(converted(registry.collect(), began, time.time_ns()))
         scoped = ScopeMetrics(InstrumentationScope(_SCOPE), found, "")
         exporter.export(MetricsData([ResourceMetrics(resource, [scoped], "")]))
