@@ -26,7 +26,7 @@ from turns import CONNECTIONS, SET, Bench, FullFleet, Turn, load, raw_server, ta
 DEVICES = 400
 """Any of them sends to any gateway, as a balancer would have it."""
 CORES = 0.25
-"""Of each gateway, beside another one."""
+"""The cores of each of two gateways."""
 SETS, TURNS = 2000, 7
 _PATH = "/v1/fleets/full/deliveries"
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import aiomqtt
 import uvloop
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.broker_files import GATEWAY_USER, BrokerFiles
+from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.database.interface import write_values
 from ciphermote.gateway.database.opening import open_database
@@ -117,7 +117,7 @@ async def subscribe(keeper: Keeper, subscribed: asyncio.Event, port: int, ca: st
         "localhost",
         port,
         protocol=aiomqtt.ProtocolVersion.V5,
-        username=GATEWAY_USER,
+        username=files.user,
         password=files.password,
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,

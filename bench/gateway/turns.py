@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of the gateway's bench share: fleets, raw's process, and turns of both."""
+"""Fleets, raw's process, and turns of both, for all parts of the gateway's bench."""
 
 from __future__ import annotations
 

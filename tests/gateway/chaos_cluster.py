@@ -26,7 +26,7 @@ GATEWAYS = 2
 SLOW_MS = 200
 """The extra time of each sync of a slow disk."""
 MOST_SECONDS = 3.0
-"""Of a partition, or of a slow disk."""
+"""The longest that a partition lasts, or a slow disk."""
 
 
 class ClusterRun(Run):
@@ -38,7 +38,7 @@ class ClusterRun(Run):
     @contextlib.contextmanager
     def _serving(self) -> Iterator[list[Server]]:
         self._doors: list[Door] = []
-        """Of the first gateway to the database and to the store, then of the second, and so on."""
+        """Doors of the first gateway, to the database and to the store; then of the second, and so on."""
         with _slow_disk() as (self._slow, preloaded):
             where = self._folder, ("--workers", "1")
             with cluster(*where, gateways=GATEWAYS, through=self._through, **preloaded) as self._cluster:

@@ -9,10 +9,11 @@ import threading
 
 
 class Door:
-    """A proxy that can hold up what goes through, and that can be shut. inside: the server's port."""
+    """A proxy that can hold up what goes through, and that can be shut. inside: the server's port, or the
+    path of its local socket."""
 
-    def __init__(self, inside: int) -> None:
-        self._inside = "127.0.0.1", inside
+    def __init__(self, inside: int | str) -> None:
+        self._inside = inside
         self._open, self._shut = threading.Event(), threading.Event()
         self._open.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -54,13 +55,20 @@ class Door:
                     outside.close()
                     continue
                 try:
-                    inside = socket.create_connection(self._inside)
+                    inside = self._reach()
                 except OSError:  # the server is down
                     outside.close()
                     continue
                 self._connections += [outside, inside]
                 for ends in ((outside, inside), (inside, outside)):
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    def _reach(self) -> socket.socket:
+        if isinstance(self._inside, int):
+            return socket.create_connection(("127.0.0.1", self._inside))
+        found = socket.socket(socket.AF_UNIX)
+        found.connect(self._inside)
+        return found
 
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError), source, target:

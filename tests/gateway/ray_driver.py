@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes all waiting jobs of a gateway's directory twice, in threads and on a Ray cluster, with tasks of few
-windows each, and prints what both gave: [fields of the result, digests of its parts].
+"""Computes all waiting jobs of a gateway's directory twice, in threads and on a Ray cluster, with tasks of
+few windows each, and prints what both gave: [fields of the result, digests of its parts].
 
     python ray_driver.py DIRECTORY HOST:PORT
 """

@@ -49,7 +49,7 @@ from migrate_support import (
     populate,
     refused,
 )
-from postgres_support import database_url, postgres_server, share_database
+from postgres_support import database_url, new_database, share_database
 from site_support import Site, settings_of
 from store_support import S3, Servers, servers
 from typer.testing import CliRunner
@@ -319,7 +319,7 @@ def test_bytes_stay_where_they_are_unless_another_store_is_named(tmp_path: Path,
 
     migrated("--data", one, "--database", url, "--to", two, "--store", store)
     names = s3.names(store)
-    last = postgres_server().create()
+    last = new_database()
     migrated("--data", two, "--to", last)
     assert content(two, last) == before and s3.names(store) == names
 
@@ -469,7 +469,7 @@ def test_the_commands_of_the_page_move_a_gateway_there_and_back(tmp_path: Path, 
         "/var/lib/ciphermote-one": str(tmp_path / "two"),
         "/var/lib/ciphermote": str(tmp_path / "one"),
         " /backup": f" {tmp_path}/backup",
-        "postgresql://ciphermote@db.example/gateway": postgres_server().create(),
+        "postgresql://ciphermote@db.example/gateway": new_database(),
         "s3://BUCKET/PREFIX": s3.new_url(),
         "ciphermote gateway": f"{sys.executable} -m ciphermote gateway",
     }

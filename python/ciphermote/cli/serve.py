@@ -44,6 +44,13 @@ def serve(
             "certificate.",
         ),
     ] = None,
+    broker_password: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The password that all gateways of the broker share; without it, the one in the directory.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that compute.")] = 1,
     reserve: Annotated[
         int,
@@ -127,7 +134,7 @@ def serve(
         name, _, number = broker.partition(":")
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
-        found = Broker(name, int(number or 8883), broker_ca)
+        found = Broker(name, int(number or 8883), broker_ca, broker_password)
     if database is not None:
         check_database(database)
     if compute is not None:

@@ -661,8 +661,7 @@ def readyz(gateway: TheGateway) -> Response:
 )
 def metrics(gateway: TheGateway, operator: _Operator) -> Response:
     """Return metrics for Prometheus; needs an operator's token."""
-    gateway.ready()
-    gateway.metrics.jobs_queued.set(gateway.jobs.waiting())
+    gateway.measure()
     return Response(generate_latest(gateway.metrics.registry), media_type="text/plain; version=0.0.4")
 
 
@@ -726,6 +725,7 @@ class Deliveries:
             log_caller(scope, self._gateway.access)
             response = _answered(Request(scope), refusal)
         except Exception as error:
+            scope["app"] = self._app  # as the application itself does
             log_caller(scope, self._gateway.access)
             response = await _not_stored(Request(scope), error)
         else:

@@ -78,6 +78,7 @@ class Gateway:
             ) from None
         os.chmod(folder, 0o700)
         self.database = open_database(folder, settings.database)
+        self.database.watch()
         self.metrics = Metrics()
         try:
             check_is_here(self.database.connection, settings.database or str(folder))
@@ -108,7 +109,8 @@ class Gateway:
         self.mailbox = Mailbox(self.database, self.store, self.wrapper)
         self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
         self.scrubber = Scrubber(folder, settings.database, self.store, self.database, self.metrics)
-        self.broker_files = BrokerFiles(folder / BROKER)
+        broker = settings.broker
+        self.broker_files = BrokerFiles(folder / BROKER, None if broker is None else broker.password)
         self.computing_troubles: dict[int, str] = {}
         """Why a worker computes nothing, by its number; nothing if it does."""
         self._first_tokens(folder)
@@ -150,7 +152,7 @@ class Gateway:
             return "the intake has stopped"
         if self.database.damage is not None:
             return self.database.damage
-        missing = self.database.missing() or self.store.trouble
+        missing = self.database.missing() or self.intake.slowness or self.store.trouble
         if missing is not None:
             return missing
         room = os.statvfs(self.settings.data)
@@ -164,6 +166,11 @@ class Gateway:
     def computing_trouble(self) -> str | None:
         """Why jobs wait, although the gateway accepts them; None if workers compute them."""
         return next(filter(None, self.computing_troubles.values()), None)
+
+    def measure(self) -> None:
+        """Bring the metrics up to date that nothing else does."""
+        self.metrics.ready.set(self.ready() is None)
+        self.metrics.jobs_queued.set(self.jobs.waiting())
 
     async def close(self) -> None:
         await asyncio.to_thread(self.scrubber.stop)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.boot import boot_clock
 from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
@@ -40,7 +41,9 @@ _RESTART_SECONDS = 0.5
 async def serve(settings: Settings, ready: Callable[[], None]) -> None:
     """Run until SIGTERM or SIGINT; then accepted requests are answered, and workers return their jobs. ready
     is called once the directory is locked and the gateway begins to listen."""
+    telemetry.configure("ciphermote-gateway")
     gateway = Gateway(settings)
+    telemetry.export_metrics("ciphermote-gateway", gateway.metrics.registry, gateway.measure)
     certificate, key = _certificate(gateway)
     gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
     gateway.intake.start()

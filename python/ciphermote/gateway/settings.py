@@ -12,11 +12,13 @@ from ciphermote.gateway.store.folder import SEGMENT_BYTES
 @dataclass(frozen=True)
 class Broker:
     """The MQTT broker that devices publish to. ca: the authority of its certificate; None if it has the
-    gateway's certificate."""
+    gateway's certificate. password: a file with the password that its gateways share; None for the one in the
+    gateway's directory."""
 
     host: str
     port: int = 8883
     ca: Path | None = None
+    password: Path | None = None
 
 
 @dataclass(frozen=True)

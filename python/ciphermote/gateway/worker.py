@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker: a process that leases jobs of a gateway's directory, one after the other, and computes them.
 
-    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT [--database URL] [--compute ADDRESS] [--status N]
+    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT [--database URL] [--compute ADDRESS]
+        [--status N]
 
 Serve starts the configured number of workers. A worker ends by itself when PARENT, the process that started
 it, has ended. It leases nothing while its executor cannot be used, and writes why, as a line, to the file
@@ -18,6 +19,7 @@ import traceback
 from pathlib import Path
 
 from ciphermote.base.errors import Error, ParameterError
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.computing import Cancelled, Result, Site, compute
 from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.database.opening import open_database
@@ -50,6 +52,7 @@ class Worker:
         status: int | None = None,
     ) -> None:
         self._database = open_database(folder, database)
+        self._database.watch()
         self._store = open_store(folder, self._database.connection)
         self._reader = self._store.reader()
         self._jobs = Jobs(self._database, self._store)
@@ -75,7 +78,8 @@ class Worker:
                 if job is None:
                     time.sleep(_IDLE_SECONDS)
                 else:
-                    self._work(job)
+                    with telemetry.span("job", job=job.id, kind=job.spec.kind):
+                        self._work(job)
             except ExecutorUnavailable as error:
                 self._close_executor(str(error))
             except (OSError, *ERRORS) as error:
@@ -178,6 +182,7 @@ def main() -> None:
     parser.add_argument("--status", type=int)
     given = parser.parse_args()
     configure()
+    telemetry.configure("ciphermote-worker")
     worker = Worker(given.directory, given.name, given.database, given.compute, given.status)
     _on_stop(worker)
     worker.run(given.parent)
