@@ -34,8 +34,8 @@ _BETWEEN_TRIES = 0.2
 
 @dataclass(frozen=True)
 class Place:
-    """Where a gateway's data are. folder: its directory; database: a URL, or None for the file there; store:
-    the URL of an object store, or None for the directory."""
+    """The place of a gateway's data. folder: its directory; database: a URL, or None for the file there;
+    store: the URL of an object store, or None for the directory."""
 
     folder: Path
     database: str | None
