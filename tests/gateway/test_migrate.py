@@ -430,6 +430,43 @@ def test_damage_at_the_source_is_named_and_not_moved(tmp_path: Path, s3: S3) -> 
     migrated("--data", one, "--database", url, "--to", two)
 
 
+def test_damage_in_an_object_store_is_named_and_not_moved(tmp_path: Path, s3: S3) -> None:
+    one, two, store = tmp_path / "one", tmp_path / "two", s3.new_url()
+    populated(one)
+    url = postgres_url(one)
+    migrated("--data", one, "--to", url, "--store", store)
+    bucket = obstore.store.from_url(store)
+    name = next(name for name in s3.names(store, "rounds/") if name.startswith("rounds/1/"))
+    content = bytes(obstore.get(bucket, name).bytes())
+    obstore.put(bucket, name, content[:-1] + bytes((content[-1] ^ 1,)))
+    named = refused("--data", one, "--database", url, "--to", two)
+    assert "1 damaged" in named and f"Object {name} in the store is damaged" in named
+    assert "Fleet fleet, " in named
+    obstore.put(bucket, name, content)
+    migrated("--data", one, "--database", url, "--to", two)
+
+
+def test_a_move_goes_on_after_the_database_was_away(
+    tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, store = tmp_path / "one", s3.new_url()
+    populated(one)
+    before, url = content(one, None), postgres_url(one)
+    append = ObjectStore.append
+
+    def end(*arguments: Any) -> Any:
+        postgres_server().stop()
+        return append(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectStore, "append", end)
+        stopped = refused("--data", one, "--to", url, "--store", store)
+    postgres_server().start()
+    assert "goes on where it stopped" in stopped
+    migrated("--data", one, "--to", url, "--store", store)
+    assert content(one, url) == before
+
+
 def test_damage_can_be_left_out_and_counts_as_deleted(tmp_path: Path, s3: S3) -> None:
     one, store = tmp_path / "one", s3.new_url()
     history = populated(one)
