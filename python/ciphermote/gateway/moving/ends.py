@@ -123,10 +123,8 @@ def opened_target(place: Place) -> Iterator[Database]:
             yield database
         return
     folder = place.folder
-    if folder.exists() and any(folder.iterdir()) and not (folder / DATABASE_FILE).exists():
-        others = [path.name for path in folder.iterdir() if path.name != LOCK_FILE]
-        if others:
-            raise not_empty(place)
+    if folder.exists() and not (folder / DATABASE_FILE).exists():
+        check_new_folder(folder)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     with _locked(folder):
