@@ -388,6 +388,42 @@ def test_a_moved_database_has_the_newest_schema_and_gives_no_number_twice(tmp_pa
     assert back.execute(jobs).fetchone()[0] == given + 2
 
 
+def test_a_job_that_a_worker_had_begun_is_begun_again_at_the_target(tmp_path: Path) -> None:
+    one = tmp_path / "one"
+    history = populated(one)
+
+    async def begin(site: Site) -> None:
+        leased = site.gateway.jobs.lease("a worker")
+        assert leased is not None and leased.id == history.queued
+
+    on(one, begin)
+    migrated("--data", one, "--to", postgres_url(one))
+
+    async def what(site: Site) -> None:
+        assert site.work_once() == history.queued
+        fleet = site.gateway.registry.fleet(site.tenant, "fleet")
+        assert site.gateway.jobs.shown(fleet.id, history.queued)["state"] == "done"
+
+    with over("postgres"):
+        on(one, what)
+
+
+def test_a_source_of_an_older_version_is_brought_up_to_date_and_a_newer_one_refused(tmp_path: Path) -> None:
+    old, new, other = tmp_path / "old", tmp_path / "new", tmp_path / "other"
+    old.mkdir()
+    sqlite.migrate(old / "gateway.db", up_to=13)
+    with sqlite.connect(old / "gateway.db") as database:
+        database.execute(
+            "INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES ('a', 0, 1, 1)"
+        )
+    (old / "wrap.key").write_bytes(bytes(32))
+    (old / "wrap.key").chmod(0o600)
+    migrated("--data", old, "--to", new)
+    assert content(new, None)["tenants"] == content(old, None)["tenants"] != []
+    sqlite.connect(new / "gateway.db").execute("PRAGMA user_version = 1000")
+    assert "run the newer gateway" in refused("--data", new, "--to", other)
+
+
 # --- damage -------------------------------------------------------------------------------------------------
 
 
