@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast `ciphermote gateway migrate` moves a gateway's data: from its directory to PostgreSQL and an
-object store, and back to a new directory.
+"""Measure how fast `ciphermote gateway migrate` moves a gateway's data: from its directory to PostgreSQL and
+an object store, and back to a new directory.
 
 `make bench-migrate` prints the times of the whole commands, which copy and compare; database, object store
 (versitygw, else moto) and the command share the machine.

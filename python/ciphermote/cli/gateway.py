@@ -209,7 +209,7 @@ def migrate(
         --store s3://BUCKET/PREFIX
     """
     with _Packages():
-        from ciphermote.gateway.database.interface import ERRORS
+        from ciphermote.gateway.database.interface import ERRORS, fault_of
         from ciphermote.gateway.moving.ends import Place
         from ciphermote.gateway.moving.move import move
     target = Place.of_target(to, data, store)
@@ -222,6 +222,8 @@ def migrate(
             leave_out=leave_out_damaged,
         )
     except (OSError, *ERRORS) as error:
+        if fault_of(error) == "damage":
+            fail(f"A database is damaged ({error}): restore a backup, and move that.")
         fail(f"The move has stopped ({error}): give the command again, and it goes on where it stopped.")
     if found.was_done:
         say(f"The data of {data} are in {target} already.")

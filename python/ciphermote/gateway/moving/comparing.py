@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from ciphermote.base.errors import KeyFileError
-from ciphermote.gateway.moving.bulk import Schema, Table
+from ciphermote.gateway.moving.bulk import Schema, Table, batches
 from ciphermote.gateway.moving.bytes import (
     Checker,
     Owners,
@@ -19,35 +20,50 @@ from ciphermote.gateway.moving.bytes import (
 )
 from ciphermote.gateway.moving.copying import ROWS, Stages, copied_tables, moved_row, tenant_bytes
 from ciphermote.gateway.moving.ends import End
+from ciphermote.gateway.moving.marks import compared_to, put_compared
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.wrapping import Wrapper
 
+SAVE_SECONDS = 5.0
+_OBJECTS = "objects in the store"
+
 
 class Comparison:
-    """A comparison of both ends of a move. leave_out: whether bytes that are damaged at the source may be
-    missing at the target."""
+    """A comparison of both ends of a move, by the move's id. leave_out: whether bytes that are damaged at the
+    source may be missing at the target."""
 
     def __init__(
-        self, source: End, target: End, schema: Schema, wrapper: Wrapper, stages: Stages, *, leave_out: bool
+        self,
+        source: End,
+        target: End,
+        schema: Schema,
+        wrapper: Wrapper,
+        stages: Stages,
+        identifier: str,
+        *,
+        leave_out: bool,
     ) -> None:
         self._source = source
         self._target = target
-        self._schema = schema
         self._stages = stages
+        self._identifier = identifier
         self._leave_out = leave_out
+        self._tables = copied_tables(schema, target)
         self._owners = Owners(source.connection)
         self._readers = source.store.reader(), target.store.reader()
         self._checker = Checker(source.store.reader(), wrapper, self._owners)
         self._tenants = {} if target.keeps_bytes else tenant_bytes(source.connection, target.connection)
-        self._places: Counter[tuple[str, int]] = Counter()
+        self._names = [*(table.name for table in self._tables), _OBJECTS]
+        self._begun = compared_to(target.connection, identifier)
+        self._saved = time.monotonic()
         self.rows = 0
         self.size = 0
         """Rows, and bytes of ciphertexts and objects, that are the same at both ends."""
 
     def run(self) -> None:
-        """Raises KeyFileError at the first difference."""
+        """Compare from where an earlier run stopped. Raises KeyFileError at the first difference."""
         try:
-            for table in copied_tables(self._schema, self._target):
+            for table in self._tables:
                 self._compare_table(table)
             if not self._target.keeps_bytes:
                 self._compare_places()
@@ -56,28 +72,41 @@ class Comparison:
             for each in (*self._readers, self._checker):
                 each.close()
 
+    def _done_to(self, name: str) -> tuple[bool, tuple[Any, ...] | None]:
+        """Return whether an earlier run has compared all of a stage, and up to which key."""
+        if self._begun is None:
+            return False, None
+        stage, key = self._begun
+        if stage == name:
+            return False, tuple(key)
+        return self._names.index(name) < self._names.index(stage), None
+
+    def _save(self, name: str, key: Sequence[Any]) -> None:
+        """Record now and then how far this run is."""
+        if time.monotonic() - self._saved >= SAVE_SECONDS:
+            put_compared(self._target.connection, self._identifier, name, key)
+            self._saved = time.monotonic()
+
     def _compare_table(self, table: Table) -> None:
-        after: tuple[Any, ...] | None = None
-        done = 0
+        total, there = (table.count(end.connection) for end in (self._source, self._target))
+        if total != there:
+            raise self._different(f"{table.name} has {there:,} rows and not {total:,}")
+        self.rows += total
+        is_done, after = self._done_to(table.name)
+        if is_done:
+            return
         with self._stages(f"Comparing {table.name}") as show:
-            total = table.count(self._source.connection)
-            show(0, total)
-            while True:
-                here = table.rows_after(self._source.connection, after, ROWS)
-                there = table.rows_after(self._target.connection, after, ROWS)
-                if len(here) != len(there):
-                    raise self._different(
-                        f"{table.name} has {len(there)} rows and not {len(here)}, after {after}"
-                    )
-                if not here:
-                    return
-                self._compare_rows(table, here, there)
+            done = 0
+            for here in batches(table, self._source.connection, after, ROWS):
+                self._compare_rows(table, here, table.rows_after(self._target.connection, after, len(here)))
                 after = table.key_of(here[-1])
                 done += len(here)
-                self.rows += len(here)
                 show(done, total)
+                self._save(table.name, after)
 
     def _compare_rows(self, table: Table, here: Sequence[Any], there: Sequence[Any]) -> None:
+        if len(here) != len(there):
+            raise self._different(f"{table.name} has other rows")
         if "extents" not in table.columns:
             expected = [self._expected(table, row) for row in here]
         else:
@@ -116,24 +145,27 @@ class Comparison:
         source, target = self._readers
         source.prefetch([extents for extents, _, _ in pairs])
         target.prefetch([extents for _, extents, _ in pairs])
-        owners = self._owners.of(here)
         for ours, theirs, row in pairs:
             if source.read(ours) != target.read(theirs):
                 raise self._different(f"row {table.key_of(row)} of {table.name} has other bytes")
-            for extent in theirs:
-                self._places[extent.place, owners[row["device"]].fleet.tenant] += extent.size
-                self.size += extent.size
 
     def _is_left_out(self, table: Table, row: Any) -> bool:
         return self._leave_out and self._checker.read(table, [row])[1] != [None]
 
     def _compare_places(self) -> None:
-        booked = {
-            (row["place"], row["tenant"]): row["bytes"]
-            for row in self._target.connection.execute("SELECT place, tenant, bytes FROM place_bytes")
-        }
-        if booked != self._places:
+        """Compare what is booked in the target's places with what rows refer to there."""
+        places: Counter[tuple[str, int]] = Counter()
+        for table in self._tables:
+            if "extents" in table.columns:
+                for rows in batches(table, self._target.connection, None, ROWS):
+                    owners = self._owners.of(rows)
+                    for row in rows:
+                        for extent in parse_extents(row["extents"]):
+                            places[extent.place, owners[row["device"]].fleet.tenant] += extent.size
+        booked = self._target.connection.execute("SELECT place, tenant, bytes FROM place_bytes")
+        if {(row["place"], row["tenant"]): row["bytes"] for row in booked} != places:
             raise self._different("its places have other sizes")
+        self.size += sum(places.values())
 
     def _compare_objects(self) -> None:
         named = named_objects(self._source.connection)
@@ -142,14 +174,16 @@ class Comparison:
         for digest in missing:
             if not self._leave_out:
                 raise self._different(f"object {digest} is missing")
+        present = [digest for digest in named if digest in sizes]
+        self.size += sum(sizes[digest] for digest in present)
+        _, after = self._done_to(_OBJECTS)
+        done = 0 if after is None else sum(digest <= after[0] for digest in present)
         with self._stages("Comparing objects") as show:
-            present = [digest for digest in named if digest in sizes]
-            done = 0
-            for group in object_groups(present, sizes):
+            for group in object_groups(present[done:], sizes):
                 each_object(self._target.store, self._read_object, group)
                 done += len(group)
-                self.size += sum(sizes[digest] for digest in group)
                 show(done, len(present))
+                self._save(_OBJECTS, group[-1:])
 
     def _read_object(self, digest: str) -> None:
         """An object is what its digest says, which reading it checks."""

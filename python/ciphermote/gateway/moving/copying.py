@@ -26,7 +26,7 @@ from ciphermote.gateway.store.extents import Extent, extents_text
 from ciphermote.gateway.store.interface import Piece
 from ciphermote.gateway.wrapping import Wrapper
 
-ROWS = 1000
+ROWS = 5000
 """Rows of a batch."""
 _PLACE_BYTES, _STORE = "place_bytes", "store"
 

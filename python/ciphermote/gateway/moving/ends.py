@@ -34,8 +34,8 @@ _BETWEEN_TRIES = 0.2
 
 @dataclass(frozen=True)
 class Place:
-    """Where a gateway's data are. folder: its directory; database: a URL, or None for the file there; store:
-    the URL of an object store, or None for the directory."""
+    """The place of a gateway's data. folder: its directory; database: a URL, or None for the file there;
+    store: the URL of an object store, or None for the directory."""
 
     folder: Path
     database: str | None
@@ -123,10 +123,8 @@ def opened_target(place: Place) -> Iterator[Database]:
             yield database
         return
     folder = place.folder
-    if folder.exists() and any(folder.iterdir()) and not (folder / DATABASE_FILE).exists():
-        others = [path.name for path in folder.iterdir() if path.name != LOCK_FILE]
-        if others:
-            raise not_empty(place)
+    if folder.exists() and not (folder / DATABASE_FILE).exists():
+        check_new_folder(folder)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     with _locked(folder):

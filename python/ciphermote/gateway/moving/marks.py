@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a database records of moves: a row in each of the two that take part, with the same id.
+"""Records of moves in databases: a row in each of the two that take part, with the same id.
 
 The source is `leaving` from the first step on and `left` in the end, the target `arriving` and then
 `arrived`. Only the last of these starts a gateway.
@@ -7,7 +7,9 @@ The source is `leaving` from the first step on and `left` in the end, the target
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import json
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.database.interface import Connection
@@ -38,6 +40,19 @@ def put_mark(database: Connection, mark: Mark) -> None:
         "ON CONFLICT (id) DO UPDATE SET state = excluded.state, other = excluded.other",
         mark,
     )
+
+
+def compared_to(database: Connection, identifier: str) -> tuple[str, list[Any]] | None:
+    """Return how far an arriving move is compared: a stage, and the key of the last row or object in it."""
+    row = database.execute("SELECT compared FROM moves WHERE id = ?", (identifier,)).fetchone()
+    if row["compared"] is None:
+        return None
+    stage, *key = json.loads(row["compared"])
+    return stage, key
+
+
+def put_compared(database: Connection, identifier: str, stage: str, key: Sequence[Any]) -> None:
+    database.execute("UPDATE moves SET compared = ? WHERE id = ?", (json.dumps([stage, *key]), identifier))
 
 
 def check_is_here(database: Connection, where: str) -> None:

@@ -62,7 +62,7 @@ def move(
         with target_end(here, target, database) as there:
             copy = Copy(here, there, schema, wrapper, stages, report, leave_out=leave_out)
             copy.run()
-            comparison = Comparison(here, there, schema, wrapper, stages, leave_out=leave_out)
+            comparison = Comparison(here, there, schema, wrapper, stages, mark.id, leave_out=leave_out)
             comparison.run()
             _finish(here, there, schema, mark)
     return Moved(comparison.rows, comparison.size, copy.size, time.monotonic() - started)

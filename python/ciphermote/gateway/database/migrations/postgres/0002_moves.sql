@@ -4,7 +4,8 @@
 CREATE TABLE moves (
     id    TEXT COLLATE "C" PRIMARY KEY,
     state TEXT NOT NULL CHECK (state IN ('leaving', 'left', 'arriving', 'arrived')),
-    other TEXT NOT NULL
+    other TEXT NOT NULL,
+    compared TEXT
 );
 
 -- While data leave, and once they have left, nobody changes what stays here: not even a gateway that was cut off

@@ -4,5 +4,6 @@
 CREATE TABLE moves (
     id    TEXT PRIMARY KEY,                   -- the same in both databases
     state TEXT NOT NULL CHECK (state IN ('leaving', 'left', 'arriving', 'arrived')),
-    other TEXT NOT NULL                       -- the other end, for people
+    other TEXT NOT NULL,                      -- the other end, for people
+    compared TEXT                             -- JSON, of one that arrives: how far both ends are compared
 ) STRICT, WITHOUT ROWID;
