@@ -25,7 +25,7 @@ from gateway_support import (
     full_owner,
     wait_until,
 )
-from postgres_support import postgres_server
+from postgres_support import new_database, postgres_server
 
 FLEET = "fleet"
 DEVICES = 3
@@ -138,7 +138,7 @@ Fault = Callable[[Place], AbstractContextManager[None]]
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     postgres = postgres_server()
-    url = postgres.create()
+    url = new_database()
     door = Door(str(postgres.folder / ".s.PGSQL.5432"))
     through = f"postgresql://ciphermote@127.0.0.1:{door.port}/{url.partition('@/')[2].partition('?')[0]}"
     try:

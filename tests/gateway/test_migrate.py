@@ -52,7 +52,7 @@ from migrate_support import (
     populate,
     refused,
 )
-from postgres_support import database_url, new_database, share_database
+from postgres_support import database_url, new_database, postgres_server, share_database
 from site_support import Site, settings_of
 from store_support import S3, Servers, servers
 from typer.testing import CliRunner

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,7 +133,7 @@ def test_a_gateway_that_stops_leaves_its_share_to_the_other(here: Place) -> None
 
 @pytest.mark.parametrize("end", ["device", "token"])
 def test_who_is_revoked_at_one_is_refused_everywhere_within_five_seconds(
-    here: Place, end: str, record_property: pytest.RecordProperty
+    here: Place, end: str, record_property: Callable[[str, object], None]
 ) -> None:
     """At the gateway that does not know it, too, which has its token in memory, and by the broker, which asks
     the other one."""

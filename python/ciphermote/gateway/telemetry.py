@@ -38,7 +38,7 @@ _Answer = TypeVar("_Answer")
 class Span(Protocol):
     """A span that begins in one thread and ends in another."""
 
-    def current(self) -> contextlib.AbstractContextManager[None]:
+    def current(self) -> contextlib.AbstractContextManager[object]:
         """A block whose spans are part of this one."""
 
     def fail(self, error: BaseException) -> None: ...
@@ -151,7 +151,7 @@ class _Recorded:
     def __init__(self, own: Any) -> None:
         self._own = own
 
-    def current(self) -> contextlib.AbstractContextManager[None]:
+    def current(self) -> contextlib.AbstractContextManager[object]:
         from opentelemetry.trace import use_span
 
         return use_span(self._own, record_exception=False, set_status_on_exception=False)

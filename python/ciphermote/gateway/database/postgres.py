@@ -382,7 +382,7 @@ def connection_string(url: str) -> str:
     return make_conninfo(**{**_SETTINGS, **checked, **given})
 
 
-def _connect(where: str, **more: int) -> psycopg.Connection[Any]:
+def _connect(where: str, **more: Any) -> psycopg.Connection[Any]:
     connection: psycopg.Connection[Any] = psycopg.connect(
         where, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=_row_factory, **more
     )

@@ -23,7 +23,6 @@ from ciphermote.gateway.moving.bytes import (
 )
 from ciphermote.gateway.moving.ends import End
 from ciphermote.gateway.store.extents import Extent, extents_text
-from ciphermote.gateway.store.interface import Piece
 from ciphermote.gateway.wrapping import Wrapper
 
 ROWS = 5000
@@ -130,19 +129,20 @@ class Copy:
     ) -> dict[int, str]:
         """Store the bytes of rows, count them by place and tenant, and return the extents of each row."""
         owners = self._owners.of(rows)
-        pieces, numbers = [], []
+        pieces, fleets, numbers = [], [], []
         for number in kept:
             fleet = owners[rows[number]["device"]].fleet
             for content in data[number].values():
-                pieces.append(Piece(fleet.tenant, fleet.id, content))
+                pieces.append(content)
+                fleets.append(fleet)
                 numbers.append(number)
         if not pieces:
             return {}
         found: dict[int, list[Extent]] = {}
-        extents = self._target.store.append(pieces, rows[kept[0]]["arrived"])
-        for number, piece, extent in zip(numbers, pieces, extents, strict=True):
+        extents = self._target.store.append(pieces, fleets, rows[kept[0]]["arrived"])
+        for number, fleet, extent in zip(numbers, fleets, extents, strict=True):
             found.setdefault(number, []).append(extent)
-            places[extent.place, piece.tenant] += extent.size
+            places[extent.place, fleet.tenant] += extent.size
             self.size += extent.size
         return {number: extents_text(each) for number, each in found.items()}
 
