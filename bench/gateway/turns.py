@@ -42,6 +42,8 @@ class Turn:
     count: int
     p50_ms: float
     p99_ms: float
+    load_seconds: float
+    """Processor time of load.py."""
     server_seconds: float
 
     @property
@@ -64,9 +66,19 @@ def load(servers: Sequence[subprocess.Popen[bytes] | None], *arguments: object) 
 
 
 def processor_seconds(process: int) -> float:
-    """User and system time of all threads of a process."""
+    """User and system time of all threads of a process, and of those of its children that have ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def tree_seconds(process: int) -> float:
+    """Processor seconds of a process and of all that it has started."""
+    found = processor_seconds(process)
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in children.read_text().split():
+            with contextlib.suppress(OSError):  # it has just ended
+                found += tree_seconds(int(child))
+    return found
 
 
 @dataclass
