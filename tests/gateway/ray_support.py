@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ciphermote.gateway import tasks
 from gateway_support import free_port, wait_until
 from store_support import S3, Servers
 
@@ -103,7 +104,7 @@ class Cluster:
             for process in descendants(node.pid):
                 with contextlib.suppress(OSError):
                     title = Path(f"/proc/{process}/cmdline").read_bytes()
-                    if title.startswith(b"ray::") and not title.startswith(b"ray::IDLE"):
+                    if title.startswith(b"ray::") and hasattr(tasks, title[5:].strip(b"\0 ").decode()):
                         found.append(process)
         return found
 
