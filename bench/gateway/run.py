@@ -12,7 +12,7 @@ And how far one hostile device of 1,000 moves a sum (docs/security.md), by whate
 are the tests' (tests/gateway/hostile_support.py), groups those of a sum that nobody has configured.
 
 `make bench-gateway ONLY=compact TURNS=2` measures one part, a little, into build/bench-gateway.json. Parts:
-http, compact, mqtt, jobs, poison.
+http, compact, mqtt, jobs, cluster-jobs (make versitygw first), poison.
 """
 
 from __future__ import annotations
@@ -348,6 +348,23 @@ def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
     yield Row("jobs.sum.evaluator_windows_per_second", evaluator, "1/s", params)
 
 
+def cluster_job_rows(bench: Bench) -> Iterator[Row]:
+    """A job's sum on Ray, beside the same on this machine, of windows in an object store."""
+    import cluster_jobs
+
+    cores = len(os.sched_getaffinity(0))
+    with (
+        cluster_jobs.store_and_cluster(bench.folder / "s3", cores) as (s3, cluster),
+        serving(bench, "cluster-jobs", "1", "--store", s3.new_url()) as server,
+    ):
+        fleet, bodies = FullFleet(server), bench.bodies
+        write_bodies(bodies, fleet.bodies(SUMMED))
+        ca, path = server.data / "tls/ca.pem", "/v1/fleets/full/deliveries"
+        load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
+        turns = bench.turns(FULL_TURNS)
+        yield from cluster_jobs.sum_rows(bench.console, server, cluster, SUMMED, turns, set=SET)
+
+
 def poison_rows(bench: Bench) -> Iterator[Row]:
     """Measure how far a hostile device moves the sum of 1,000, in multiples of its bound, without the devices
     that the result leaves out; and what the check costs the owner."""
@@ -453,6 +470,7 @@ PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
     "compact": (compact_rows, ("ingest.compact.", "ingest.rss_growth_bytes")),
     "mqtt": (mqtt_rows, ("ingest.mqtt.",)),
     "jobs": (job_rows, ("jobs.",)),
+    "cluster-jobs": (cluster_job_rows, ("cluster.jobs.",)),
     "poison": (poison_rows, ("poison.",)),
 }
 """By name: what measures it, and how the names of its rows begin."""

@@ -45,12 +45,13 @@ Progress = Callable[[int, int], None]
 
 _CHECKED_AT_ONCE = 128
 """Number of windows to read and check at a time: a few MB."""
-_SUM_BYTES = 64 << 20
+_SUM_BYTES = 32 << 20
 _SUM_WINDOWS = 2048
 _PRODUCT_WINDOWS = 32
 _CONVERTED = 64
-"""What one task takes, for 50 ms or more of a core: the most bytes and windows that are added up, windows
-that are multiplied or scored, and sums that become bytes or are converted to the owner's key."""
+"""What one task takes, for 50 ms or more with what it reads from an object store: the most bytes and windows
+that are added up, windows that are multiplied or scored, and sums that become bytes or are converted to the
+owner's key."""
 _NAMED = 5
 """The most damaged windows that an error names."""
 
