@@ -122,7 +122,7 @@ COMPACT_SPECS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kept", ["store", "directory"])
+@pytest.mark.parametrize("kept", ["store", pytest.param("directory", marks=pytest.mark.slow)])
 def test_results_are_the_same_bytes_as_on_one_machine(tmp_path: Path, cluster: Cluster, kept: str) -> None:
     keys = Owner.generate(DEEP, model=MODEL)
 
@@ -186,13 +186,15 @@ def test_tasks_whose_process_or_node_dies_are_computed_again(tmp_path: Path, clu
     on_site(tmp_path / "data", what, cluster.s3.new_url())
 
 
+@pytest.mark.slow
 def test_jobs_wait_for_a_cluster_and_never_go_to_one_that_is_open(
     tmp_path: Path, cluster: Cluster, servers: Servers
 ) -> None:
     keys = full_owner()
     with cluster_of(cluster.s3) as later:
         options = ("--store", later.s3.new_url(), "--compute", later.address)
-        with serving(tmp_path / "data", *options, **later.environment) as server:
+        impatient = {**later.environment, "RAY_gcs_rpc_server_reconnect_timeout_s": "3"}
+        with serving(tmp_path / "data", *options, **impatient) as server:
 
             def waits_for(why: str) -> bool:
                 found = accepted(server.client().get("/readyz")).json()
@@ -211,10 +213,16 @@ def test_jobs_wait_for_a_cluster_and_never_go_to_one_that_is_open(
             assert owner.get(f"/v1/fleets/fleet/jobs/{job}").json()["state"] == "queued"
             later.kill(opened)
             later.environment = closed
-            later.start_head(1)
+            head = later.start_head(1)
             shown, (result,) = ended_job(owner, "fleet", job)
             assert shown["tries"] == 1 and server.client().get("/readyz").json()["jobs_wait"] is None
             np.testing.assert_allclose(keys.decrypt(result)[:1], [1.0], atol=0.1)
+            later.kill(head)
+            job = accepted(owner.post("/v1/fleets/fleet/jobs", json={"spec": {"kind": "sum"}})).json()["id"]
+            wait_until(lambda: waits_for("cannot be reached"), "the reason")
+            later.start_head(1)
+            _, again = ended_job(owner, "fleet", job)
+            assert again == [result]
 
 
 def test_a_cluster_refuses_who_has_no_token(cluster: Cluster, tmp_path: Path) -> None:
