@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The gateway's bench: deliveries that are on the disk and receipted, a second and in processor time, beside
-raw (raw.py) on the same machine; what they leave in memory; and a job's sum beside the evaluator alone.
+raw (raw.py) on the same machine; what they leave in memory; and a job's sum beside the evaluator alone, and
+on Ray (cluster_jobs.py).
 
 `make bench-gateway` writes bench/results/gateway.json, and keeps the rows of `make chaos` in it. The load
 generator (load.py), the server and the broker share the machine. Gateway and raw take turns; a figure is the
@@ -12,7 +13,7 @@ And how far one hostile device of 1,000 moves a sum (docs/security.md), by whate
 are the tests' (tests/gateway/hostile_support.py), groups those of a sum that nobody has configured.
 
 `make bench-gateway ONLY=compact TURNS=2` measures one part, a little, into build/bench-gateway.json. Parts:
-http, compact, mqtt, jobs, cluster-jobs (make versitygw first), poison.
+http, compact, mqtt, jobs, cluster-jobs, poison.
 """
 
 from __future__ import annotations
@@ -363,6 +364,10 @@ def cluster_job_rows(bench: Bench) -> Iterator[Row]:
         load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
         turns = bench.turns(FULL_TURNS)
         yield from cluster_jobs.sum_rows(bench.console, server, cluster, SUMMED, turns, set=SET)
+        spec = {"kind": "sum", "per_device": SUMMED}
+        yield cluster_jobs.peak_row(
+            "jobs.windows_1e4_full.peak_bytes", server, cluster, "full", spec, set=SET
+        )
 
 
 def poison_rows(bench: Bench) -> Iterator[Row]:
@@ -469,8 +474,8 @@ PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
     "http": (http_rows, ("ingest.http.",)),
     "compact": (compact_rows, ("ingest.compact.", "ingest.rss_growth_bytes")),
     "mqtt": (mqtt_rows, ("ingest.mqtt.",)),
-    "jobs": (job_rows, ("jobs.",)),
-    "cluster-jobs": (cluster_job_rows, ("cluster.jobs.",)),
+    "jobs": (job_rows, ("jobs.sum.",)),
+    "cluster-jobs": (cluster_job_rows, ("cluster.jobs.", "jobs.windows_1e4_full.")),
     "poison": (poison_rows, ("poison.",)),
 }
 """By name: what measures it, and how the names of its rows begin."""

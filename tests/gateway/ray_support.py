@@ -97,16 +97,21 @@ class Cluster:
         node.wait(20)
         self._nodes.remove(node)
 
+    def worker_processes(self) -> list[int]:
+        """Processes of the nodes that tasks run in, or may."""
+        return [process for process, _ in self._titled()]
+
     def task_processes(self) -> list[int]:
         """Processes in which tasks run now."""
-        found = []
+        return [process for process, title in self._titled() if hasattr(tasks, title)]
+
+    def _titled(self) -> Iterator[tuple[int, str]]:
         for node in self._nodes:
             for process in descendants(node.pid):
                 with contextlib.suppress(OSError):
                     title = Path(f"/proc/{process}/cmdline").read_bytes()
-                    if title.startswith(b"ray::") and hasattr(tasks, title[5:].strip(b"\0 ").decode()):
-                        found.append(process)
-        return found
+                    if title.startswith(b"ray::"):
+                        yield process, title[5:].strip(b"\0 ").decode()
 
     def close(self) -> None:
         for node in list(reversed(self._nodes)):
