@@ -29,7 +29,7 @@ _START_SECONDS = 60.0
 
 
 def own_address() -> str:
-    """What Ray takes for this machine's address."""
+    """Return the address that Ray takes for this machine's."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
         found.connect(("192.0.2.1", 9))  # nothing is sent
         return str(found.getsockname()[0])

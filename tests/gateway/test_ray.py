@@ -60,7 +60,7 @@ MODEL = LinearModel(np.array([[1.0, 2.0, 0.0, -1.0], [0.5, 0.0, 1.0, 0.0]]), np.
 
 
 def driven(folder: Path, cluster: Cluster, **environment: str) -> dict[str, Any]:
-    """What ray_driver.py prints for the waiting jobs."""
+    """Return the line that ray_driver.py prints for the waiting jobs."""
     command = (sys.executable, Path(__file__).parent / "ray_driver.py", folder, cluster.address)
     variables = {**os.environ, "PGPASSWORD": "secret", **environment}
     found = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=variables, timeout=100)

@@ -162,7 +162,7 @@ class _Output:
 
 @dataclass(frozen=True)
 class Site:
-    """What computing uses of the gateway whose jobs it computes."""
+    """The parts of a gateway that computing its jobs takes."""
 
     jobs: Jobs
     mailbox: Mailbox
@@ -288,7 +288,7 @@ def _group_packs(groups: Iterable[list[_T]], most_windows: int) -> Iterator[list
 
 
 class _Computation:
-    """What both lanes share."""
+    """A computation in either lane."""
 
     def __init__(self, job: Job, source: StoreSource, run: Run) -> None:
         self._job, self._spec, self._fleet = job, job.spec, job.fleet
