@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The gateway's bench: deliveries that are on the disk and receipted, a second and in processor time, beside
-raw (raw.py) on the same machine; what they leave in memory; and a job's sum beside the evaluator alone.
+raw (raw.py) on the same machine; what they leave in memory; and a job's sum beside the evaluator alone, and
+on Ray (cluster_jobs.py).
 
 `make bench-gateway` writes bench/results/gateway.json, and keeps the rows of `make chaos` in it. The load
 generator (load.py), the server and the broker share the machine. Gateway and raw take turns; a figure is the
@@ -12,7 +13,7 @@ And how far one hostile device of 1,000 moves a sum (docs/security.md), by whate
 are the tests' (tests/gateway/hostile_support.py), groups those of a sum that nobody has configured.
 
 `make bench-gateway ONLY=compact TURNS=2` measures one part, a little, into build/bench-gateway.json. Parts:
-http, compact, mqtt, jobs, poison, cluster.
+http, compact, mqtt, jobs, cluster-jobs, poison, cluster.
 """
 
 from __future__ import annotations
@@ -186,6 +187,27 @@ def sum_rows(server: support.Server, bench: Bench) -> Iterator[Row]:
     yield Row("jobs.sum.evaluator_windows_per_second", evaluator, "1/s", params)
 
 
+def cluster_job_rows(bench: Bench) -> Iterator[Row]:
+    """A job's sum on Ray, beside the same on this machine, of windows in an object store."""
+    import cluster_jobs
+
+    cores = len(os.sched_getaffinity(0))
+    with (
+        cluster_jobs.store_and_cluster(bench.folder / "s3", cores) as (s3, cluster),
+        serving(bench, "cluster-jobs", "1", "--store", s3.new_url()) as server,
+    ):
+        fleet, bodies = FullFleet(server), bench.bodies
+        write_bodies(bodies, fleet.bodies(SUMMED))
+        ca, path = server.data / "tls/ca.pem", "/v1/fleets/full/deliveries"
+        load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
+        turns = bench.turns(FULL_TURNS)
+        yield from cluster_jobs.sum_rows(bench.console, server, cluster, SUMMED, turns, set=SET)
+        spec = {"kind": "sum", "per_device": SUMMED}
+        yield cluster_jobs.peak_row(
+            "jobs.windows_1e4_full.peak_bytes", server, cluster, "full", spec, set=SET
+        )
+
+
 def poison_rows(bench: Bench) -> Iterator[Row]:
     """Measure how far a hostile device moves the sum of 1,000, in multiples of its bound, without the devices
     that the result leaves out; and what the check costs the owner."""
@@ -290,7 +312,8 @@ PARTS: dict[str, tuple[Callable[[Bench], Iterator[Row]], tuple[str, ...]]] = {
     "http": (http_rows, ("ingest.http.",)),
     "compact": (compact_rows, ("ingest.compact.", "ingest.rss_growth_bytes")),
     "mqtt": (mqtt_rows, ("ingest.mqtt.",)),
-    "jobs": (job_rows, ("jobs.",)),
+    "jobs": (job_rows, ("jobs.sum.",)),
+    "cluster-jobs": (cluster_job_rows, ("cluster.jobs.", "jobs.windows_1e4_full.")),
     "poison": (poison_rows, ("poison.",)),
     "cluster": (cluster_rows, ("cluster.ingest.",)),
 }

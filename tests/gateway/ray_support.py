@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ciphermote.gateway import tasks
 from gateway_support import free_port, wait_until
 from store_support import S3, Servers
 
@@ -28,7 +29,7 @@ _START_SECONDS = 60.0
 
 
 def own_address() -> str:
-    """What Ray takes for this machine's address."""
+    """Return the address that Ray takes for this machine's."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
         found.connect(("192.0.2.1", 9))  # nothing is sent
         return str(found.getsockname()[0])
@@ -96,16 +97,21 @@ class Cluster:
         node.wait(20)
         self._nodes.remove(node)
 
+    def worker_processes(self) -> list[int]:
+        """Processes of the nodes that tasks run in, or may."""
+        return [process for process, _ in self._titled()]
+
     def task_processes(self) -> list[int]:
         """Processes in which tasks run now."""
-        found = []
+        return [process for process, title in self._titled() if hasattr(tasks, title)]
+
+    def _titled(self) -> Iterator[tuple[int, str]]:
         for node in self._nodes:
             for process in descendants(node.pid):
                 with contextlib.suppress(OSError):
                     title = Path(f"/proc/{process}/cmdline").read_bytes()
-                    if title.startswith(b"ray::") and not title.startswith(b"ray::IDLE"):
-                        found.append(process)
-        return found
+                    if title.startswith(b"ray::"):
+                        yield process, title[5:].strip(b"\0 ").decode()
 
     def close(self) -> None:
         for node in list(reversed(self._nodes)):

@@ -21,7 +21,9 @@ def test_the_bench_gives_the_committed_rows(tmp_path: Path) -> None:
     rows = {row["name"]: row["value"] for row in json.loads(results.read_text())["rows"]}
     committed = json.loads((ROOT / "bench/results/gateway.json").read_text())["rows"]
     assert set(rows) >= {
-        row["name"] for row in committed if row["name"].startswith(("ingest.", "jobs.", "poison."))
+        row["name"]
+        for row in committed
+        if row["name"].startswith(("cluster.jobs.", "ingest.", "jobs.", "poison."))
     }
     none_is_fine = "ingest.rss_growth_bytes", "poison.compact.moved_ratio", "poison.bfv.moved_ratio"
     assert all(value > 0 for name, value in rows.items() if name not in none_is_fine)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -121,6 +122,24 @@ def test_a_window_counts_once() -> None:
     for window in windows:
         with pytest.raises(MismatchError, match="in the sum already, and a window counts once"):
             total.add(window)
+
+
+@pytest.mark.parametrize("compact", COMPACT_SETS, ids=lambda s: s.name)
+def test_sums_of_parts_merge_to_the_bytes_of_the_whole(compact: CompactSet) -> None:
+    fleet = Fleet(compact, 5)
+    windows = [fleet.window(device, [device] * 8) for device in fleet.devices]
+    weights = [1, -1, 1, 1, -1]
+    whole = fleet.sum(windows, weights, 8).result(None).to_bytes()
+    parts = [fleet.sum(windows[at], weights[at], 8) for at in (slice(3, 5), slice(0, 1), slice(1, 3))]
+    total = pickle.loads(pickle.dumps(parts[0]))
+    for part in parts[1:]:
+        total.merge(pickle.loads(pickle.dumps(part)))
+    assert total.result(None).to_bytes() == whole
+    with pytest.raises(MismatchError, match="a window in common"):
+        total.merge(parts[1])
+    with pytest.raises(MismatchError, match="merge sums of different windows of one fleet"):
+        total.merge(Fleet(compact, 1).sum([], [], 8))
+    assert total.result(None).to_bytes() == whole
 
 
 def test_windows_of_another_fleet_are_refused() -> None:

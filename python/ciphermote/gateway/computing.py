@@ -45,12 +45,15 @@ Progress = Callable[[int, int], None]
 
 _CHECKED_AT_ONCE = 128
 """Number of windows to read and check at a time: a few MB."""
-_SUM_BYTES = 64 << 20
+_SUM_BYTES = 32 << 20
 _SUM_WINDOWS = 2048
 _PRODUCT_WINDOWS = 32
 _CONVERTED = 64
-"""What one task takes, for 50 ms or more of a core: the most bytes and windows that are added up, windows
-that are multiplied or scored, and sums that become bytes or are converted to the owner's key."""
+"""What one task takes, for 50 ms or more with what it reads from an object store: the most bytes and windows
+that are added up, windows that are multiplied or scored, and sums that become bytes or are converted to the
+owner's key."""
+_OF_DEVICE = 6
+"""How many fields of an input, from the first one on, are its device's."""
 _NAMED = 5
 """The most damaged windows that an error names."""
 
@@ -116,9 +119,20 @@ def inputs_of(job: Job, database: Connection) -> list[Input]:
         ),
     )
     found: list[Input] = []
-    for _, of_device in groupby(map(Input._make, rows), key=attrgetter("device")):
+    for _, of_device in groupby(_sharing(map(Input._make, rows)), key=attrgetter("device")):
         found += islice(of_device, job.spec.per_device)
     return found
+
+
+def _sharing(inputs: Iterable[Input]) -> Iterator[Input]:
+    """Have windows of one device share what is the device's: jobs may have a million of them."""
+    device: tuple[Any, ...] = ()
+    for found in inputs:
+        if found[:_OF_DEVICE] == device:
+            yield Input(*device, *found[_OF_DEVICE:])
+        else:
+            device = found[:_OF_DEVICE]
+            yield found
 
 
 class Result(NamedTuple):
@@ -148,7 +162,7 @@ class _Output:
 
 @dataclass(frozen=True)
 class Site:
-    """What computing uses of the gateway whose jobs it computes."""
+    """The parts of a gateway that computing its jobs takes."""
 
     jobs: Jobs
     mailbox: Mailbox
@@ -274,7 +288,7 @@ def _group_packs(groups: Iterable[list[_T]], most_windows: int) -> Iterator[list
 
 
 class _Computation:
-    """What both lanes share."""
+    """A computation in either lane."""
 
     def __init__(self, job: Job, source: StoreSource, run: Run) -> None:
         self._job, self._spec, self._fleet = job, job.spec, job.fleet
@@ -326,9 +340,11 @@ class _CompactComputation(_Computation):
         return self._run.results(self._call(tasks.compact_windows, plan, pack) for pack in packs)
 
     def _sums(self, plan: tasks.CompactPlan, groups: list[list[Input]]) -> Iterator[bytes]:
-        weighted = [self._weighted(group) for group in groups]
-        if len(weighted) == 1:
-            packs = _packs(weighted[0], _SUM_WINDOWS)
+        for group in groups:
+            self._check(group)
+        weighted = map(self._weighted, groups)
+        if len(groups) == 1:
+            packs = _packs(next(weighted), _SUM_WINDOWS)
             calls = (self._weighted_call(tasks.compact_sum, plan, pack, [pack]) for pack in packs)
             yield self._run.combined(calls, tasks.compact_added).result(None).to_bytes()
             return
@@ -345,19 +361,25 @@ class _CompactComputation(_Computation):
         windows = [window for group in groups for window, _ in group]
         return Call(task, (plan, self._source_of(windows), given), len(windows))
 
-    def _weighted(self, inputs: list[Input]) -> list[tasks.Weighted]:
-        """Return a group's windows with their weights, in the store's order; refused by what was declared,
-        before anything is added."""
-        given = self._spec.weights
-        weights = [1 if given is None else int(given[found.device]) for found in inputs]
-        terms = [
-            compact_bounds.Term(w, int(found.largest_value))
-            for w, found in zip(weights, inputs, strict=True)
-            if w
-        ]
+    def _check(self, inputs: list[Input]) -> None:
+        """Raises ParameterError, by what was declared, before anything is added."""
+        terms = (
+            compact_bounds.Term(weight, int(found.largest_value))
+            for found, weight in self._with_weights(inputs)
+        )
         compact_bounds.check(self._fleet.compact_set, terms)
-        weighted = {found: weight for found, weight in zip(inputs, weights, strict=True) if weight}
+
+    def _weighted(self, inputs: list[Input]) -> list[tasks.Weighted]:
+        """Return a group's windows with their weights, in the store's order."""
+        weighted = dict(self._with_weights(inputs))
         return [(found.for_tasks, weighted[found]) for found in _by_place(weighted)]
+
+    def _with_weights(self, inputs: list[Input]) -> Iterator[tuple[Input, int]]:
+        given = self._spec.weights
+        for found in inputs:
+            weight = 1 if given is None else int(given[found.device])
+            if weight:
+                yield found, weight
 
     def _scores(self, plan: tasks.CompactPlan, inputs: list[Input]) -> bytes:
         fields = self._spec.model

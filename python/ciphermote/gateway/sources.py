@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task reads: windows and whole objects, wherever it is computed."""
+"""Sources give a task the windows and objects that it reads, wherever it is computed."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ class Computer:
 
 @dataclass(frozen=True)
 class FullPlan:
-    """What all tasks of a job over full frames share. key_id: the owner's. own_keys: whether each device has
-    a key of its own. grouped: whether the job asks for groups' sums."""
+    """The fields that all tasks of a job over full frames share. key_id: the owner's. own_keys: whether each
+    device has a key of its own. grouped: whether the job asks for groups' sums."""
 
     parameters: ParameterSet
     scheme: Scheme
@@ -290,7 +290,8 @@ def _batches(windows: Iterable[Window]) -> Iterator[list[Window]]:
 
 @dataclass(frozen=True)
 class CompactPlan:
-    """What all tasks of a job over compact windows share. positions: those of its result, ascending."""
+    """The fields that all tasks of a job over compact windows share. positions: those of its result,
+    ascending."""
 
     set: CompactSet
     key_id: int

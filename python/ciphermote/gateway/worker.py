@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker: a process that leases jobs of a gateway's directory, one after the other, and computes them.
 
-    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT [--database URL] [--compute ADDRESS]
-        [--status N]
+    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT [--database URL] [--compute HOST:PORT]
+        [--status FD]
 
 Serve starts the configured number of workers. A worker ends by itself when PARENT, the process that started
 it, has ended. It leases nothing while its executor cannot be used, and writes why, as a line, to the file
-descriptor N; an empty line once it can be used.
+descriptor FD; an empty line once it can be used.
 """
 
 from __future__ import annotations

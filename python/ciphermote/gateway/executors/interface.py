@@ -48,7 +48,7 @@ class Executor(Protocol):
 
     @property
     def most_waiting(self) -> int:
-        """How many tasks are submitted at a time."""
+        """The number of tasks that are submitted at a time."""
 
     def share(self, name: str, make: Callable[[], _T]) -> Shared[_T]:
         """Place a value. name: tells it from others; a value that is placed already is not made again."""

@@ -8,6 +8,7 @@ environment and no file of the gateway's.
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ _RETRIES = 3
 """How often a task is computed again whose process or node has ended."""
 _MOST_PLACED = 4
 """The most values that are placed at a time."""
+_CONNECT_SECONDS = 5.0
 _DIAL_SECONDS = 30.0
 _SIZE_SECONDS = 5.0
 _LEAST_WAITING = 4
@@ -93,6 +95,11 @@ class RayExecutor:
         self._size, self._size_known = 0, -_SIZE_SECONDS
 
     def _check_closed(self) -> None:
+        host, _, port = self._address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            raise self._unreachable(error) from None
         command = (sys.executable, "-m", dial.__name__, self._address)
         try:
             found = subprocess.run(command, capture_output=True, timeout=_DIAL_SECONDS, check=False)
