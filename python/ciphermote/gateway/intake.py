@@ -388,7 +388,7 @@ class Intake:
 
     @property
     def slowness(self) -> str | None:
-        """None, or why deliveries are refused now: answers to them would take too long."""
+        """Return None, or why deliveries are refused now: answers to them would take too long."""
         since = self._writing_since
         if since is None or time.monotonic() - since < _SLOW_SECONDS:
             return None
