@@ -168,6 +168,10 @@ bench-compact: setup-test
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
 
+## what a window costs a gateway's database and object store: bytes, log, objects, processor time (3 minutes)
+bench-capacity: setup-test
+	.venv/bin/python bench/gateway/capacity.py
+
 ## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (5 minutes)
 bench-errors: setup-test
 	.venv/bin/python bench/errors.py
