@@ -1263,7 +1263,7 @@ def gateway_table(gateway: Results) -> list[str]:
 
 
 def capacity_table(capacity: Results) -> list[str]:
-    """What a window costs, and a hundred thousand devices with one every ten minutes."""
+    """Write what a window costs, and what 100,000 devices do with one every ten minutes."""
     rate, day = 100_000 / 600, 86_400
     rows = []
     for lane, title in (("compact", "compact windows"), ("full", "full sets")):

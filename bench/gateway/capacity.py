@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a window costs a gateway's surroundings: bytes and log of PostgreSQL, objects of the store,
+"""Measures what a window costs a gateway's surroundings: bytes and log of PostgreSQL, objects of the store,
 connections, processor time. Compact windows of 16 values, and whole sets of 40 KB, over HTTPS from 32
 senders. The log is counted from a checkpoint on, so that whole pages are in it.
 
