@@ -68,9 +68,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         server.remove()
 
 
-def test_a_gateway_works_on_it(place: Place, tmp_path: Path) -> None:
+def test_a_gateway_works_on_it_with_the_wrapping_key_that_it_is_given(place: Place) -> None:
+    data = place.secrets.parent / "data" / "gateway-a"
+    wrap_key = (data / "wrap.key").read_bytes()
     options = ("--database", place.url(), "--workers", "0")
-    with serving(tmp_path / "data", *options, **place.passwords()) as server:
+    with serving(data, *options, **place.passwords()) as server:
         owner = server.owner()
         define_full(owner, "fleet", full_owner())
         device = FullDevice(full_owner(), 1).enroll(owner, "fleet")
@@ -80,6 +82,7 @@ def test_a_gateway_works_on_it(place: Place, tmp_path: Path) -> None:
         device.receipt(client.post(path, content=device.encrypt([1.0]), headers=octets))
         assert len(accepted(owner.get("/v1/fleets/fleet/windows")).json()["items"]) == 1
         assert_hidden(place, server)
+    assert (data / "wrap.key").read_bytes() == wrap_key
 
 
 def assert_hidden(place: Place, server: Server) -> None:
