@@ -118,6 +118,10 @@ fuzz: setup-test
 chaos: setup-test
 	.venv/bin/python tests/gateway/chaos.py --kills $(or $(KILLS),100)
 
+## hurt a cluster of gateways at random under load, and count windows: make chaos-cluster KILLS=200
+chaos-cluster: setup-test versitygw
+	.venv/bin/python tests/gateway/chaos_cluster.py --kills $(or $(KILLS),200)
+
 ## versitygw, an S3 server for the tests, of its Go module (needs Go 1.25 or later)
 versitygw: build/versitygw/versitygw
 
@@ -171,6 +175,10 @@ bench-gateway: setup-test
 ## what a window costs a gateway's database and object store: bytes, log, objects, processor time (3 minutes)
 bench-capacity: setup-test
 	.venv/bin/python bench/gateway/capacity.py
+
+## how fast a gateway's data move to PostgreSQL and an object store, and back (2 minutes)
+bench-migrate: setup-test
+	.venv/bin/python bench/gateway/migrate.py
 
 ## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (5 minutes)
 bench-errors: setup-test

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway_support import Server, free_port
-from postgres_support import postgres_server
+from postgres_support import new_database
 from store_support import S3, moto
 
 
@@ -34,7 +34,7 @@ def cluster(
 ) -> Iterator[Cluster]:
     """For the block. options: of each gateway."""
     with moto() as s3:
-        url = postgres_server().create()
+        url = new_database()
         shared = ("--database", url, "--store", s3.new_url(), "--workers", "0")
         one, two = (
             Server(folder / name, free_port(), (*shared, *more), {**s3.environment, **environment})

@@ -16,6 +16,7 @@ import httpx
 import psycopg
 import pytest
 from demos.fleet.site import serving
+from door import Door
 from gateway_support import (
     FullDevice,
     Server,
@@ -25,8 +26,7 @@ from gateway_support import (
     full_owner,
     wait_until,
 )
-from postgres_support import postgres_server
-from store_support import Door
+from postgres_support import new_database, postgres_server
 
 FLEET = "fleet"
 DEVICES = 3
@@ -139,7 +139,7 @@ Fault = Callable[[Place], AbstractContextManager[None]]
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     postgres = postgres_server()
-    url = postgres.create()
+    url = new_database()
     door = Door(str(postgres.folder / ".s.PGSQL.5432"))
     through = f"postgresql://ciphermote@127.0.0.1:{door.port}/{url.partition('@/')[2].partition('?')[0]}"
     try:

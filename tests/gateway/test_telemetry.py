@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from ciphermote.gateway import telemetry
 from demos.fleet.site import serving
+from door import Door
 from gateway_support import (
     FullDevice,
     Server,
@@ -30,8 +31,8 @@ from gateway_support import (
 )
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from postgres_support import postgres_server
-from store_support import Door, moto
+from postgres_support import new_database, postgres_server
+from store_support import moto
 
 FLEET = "fleet"
 WINDOWS = 5
@@ -127,7 +128,7 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A gateway that has stored windows, computed a job, and lost its database once."""
     postgres = postgres_server()
-    name = postgres.create().partition("@/")[2].partition("?")[0]
+    name = new_database().partition("@/")[2].partition("?")[0]
     door = Door(str(postgres.folder / ".s.PGSQL.5432"))
     with moto() as s3, collector() as found:
         environment = {

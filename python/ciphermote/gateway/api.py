@@ -648,9 +648,9 @@ async def healthz() -> Health:
     responses={503: {"description": "The gateway cannot take anything now", "model": Readiness}},
 )
 def readyz(gateway: TheGateway) -> Response:
-    """Check that the gateway accepts deliveries."""
+    """Check that the gateway accepts deliveries, and whether it computes jobs."""
     reason = gateway.ready()
-    found = Readiness(ready=reason is None, reason=reason)
+    found = Readiness(ready=reason is None, reason=reason, jobs_wait=gateway.computing_trouble)
     return JSONResponse(found.model_dump(), status_code=503 if reason else 200)
 
 

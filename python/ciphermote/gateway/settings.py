@@ -27,7 +27,7 @@ class Settings:
     reserve_bytes: bytes of the disk that ciphertexts leave free. segment_bytes: the size after which a new
     segment begins. workers: number of processes that compute. store: the URL of an object store; None for the
     one that the gateway has, or its directory. database: a URL of PostgreSQL, without a password; None for
-    SQLite in the directory."""
+    SQLite in the directory. compute: HOST:PORT of a Ray cluster's head; None to compute on this machine."""
 
     data: Path = Path("ciphermote-gateway")
     host: str = "127.0.0.1"
@@ -40,3 +40,4 @@ class Settings:
     segment_bytes: int = SEGMENT_BYTES
     store: str | None = None
     database: str | None = None
+    compute: str | None = None

@@ -38,7 +38,7 @@ _Answer = TypeVar("_Answer")
 class Span(Protocol):
     """A span that begins in one thread and ends in another."""
 
-    def current(self) -> contextlib.AbstractContextManager[None]:
+    def current(self) -> contextlib.AbstractContextManager[object]:
         """A block whose spans are part of this one."""
 
     def fail(self, error: BaseException) -> None: ...

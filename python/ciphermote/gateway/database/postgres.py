@@ -55,6 +55,7 @@ _NEWER_THAN = 150_000
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _FAULTS: dict[str, Fault] = {
     "CM001": "deleted",
+    "CM002": "lost",
     "40001": "conflict",
     "40P01": "conflict",
     "55P03": "busy",
