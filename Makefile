@@ -129,6 +129,21 @@ build/versitygw/versitygw:
 	@command -v go >/dev/null || { echo "Install Go 1.25 or later first."; exit 1; }
 	GOBIN=$(CURDIR)/build/versitygw go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
+## helm and compose-spec, which check deploy/, of their Go modules (needs Go 1.25 or later; minutes)
+deploy-tools: build/helm/helm build/compose-spec/cmd
+
+build/helm/helm:
+	@command -v go >/dev/null || { echo "Install Go 1.25 or later first."; exit 1; }
+	GOBIN=$(CURDIR)/build/helm go install helm.sh/helm/v3/cmd/helm@v3.19.4
+
+build/compose-spec/cmd:
+	@command -v go >/dev/null || { echo "Install Go 1.25 or later first."; exit 1; }
+	GOBIN=$(CURDIR)/build/compose-spec go install github.com/compose-spec/compose-go/v2/cmd@v2.9.1
+
+## the Helm chart, the compose files and the alerts in deploy/
+test-deploy: setup-test deploy-tools
+	$(PYTEST) tests/gateway/test_deploy.py tests/gateway/test_monitoring.py
+
 ## the gateway's stores on two S3 servers, moto and versitygw
 test-stores: setup-test versitygw
 	$(PYTEST) tests/gateway/test_stores.py tests/gateway/test_object_store.py
@@ -156,6 +171,10 @@ bench-compact: setup-test
 ## the gateway: deliveries beside raw, memory, and a job's sum beside the evaluator (10 minutes; ONLY=mqtt)
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
+
+## what a window costs a gateway's database and object store: bytes, log, objects, processor time (3 minutes)
+bench-capacity: setup-test
+	.venv/bin/python bench/gateway/capacity.py
 
 ## how fast a gateway's data move to PostgreSQL and an object store, and back (2 minutes)
 bench-migrate: setup-test

@@ -56,6 +56,7 @@ RESULTS = {
     "cores": "make bench-cores",
     "demo-lorawan": "make bench-demos",
     "gateway": "make bench-gateway",
+    "capacity": "make bench-capacity",
     "evaluator": "make bench-evaluator",
     "evaluator_arm": "make bench-evaluator-arm",
     "break-even": "make bench-break-even",
@@ -1261,6 +1262,27 @@ def gateway_table(gateway: Results) -> list[str]:
     return table(header, rows)
 
 
+def capacity_table(capacity: Results) -> list[str]:
+    """Write what a window costs, and what 100,000 devices do with one every ten minutes."""
+    rate, day = 100_000 / 600, 86_400
+    rows = []
+    for lane, title in (("compact", "compact windows"), ("full", "full sets")):
+        name = f"capacity.{lane}"
+        size = float(capacity.params(f"{name}.log_bytes")["bytes"])
+        figures = ("gateway_cpu_us", "database_cpu_us", "database_bytes", "log_bytes", "windows_an_object")
+        gateway, database, stored, log, windows = (capacity[f"{name}.{figure}"] for figure in figures)
+        costs = (f"{gateway:,.0f}", f"{database:,.0f}", f"{stored:,.0f}", f"{log:,.0f}", f"{size:,.0f}")
+        rows.append((f"{title}: each", *costs, f"{1 / windows:.2f}"))
+        cores = (f"{cost * rate / 1e6:.2f} cores" for cost in (gateway, database))
+        daily = (f"{each * rate * day / 1e9:,.1f} GB" for each in (stored, log, size))
+        rows.append((f"{title}: {rate:,.0f} a second", *cores, *daily, f"{rate / windows:,.0f} a second"))
+    header = (
+        *("Windows", "Gateway, CPU us", "PostgreSQL, CPU us", "its tables, bytes", "its log, bytes"),
+        *("store, bytes", "store, objects"),
+    )
+    return table(header, rows)
+
+
 def gateway_sentence(gateway: Results) -> list[str]:
     params, kills = gateway.params("jobs.sum.ratio_to_evaluator"), f"{gateway['chaos.kills']:,} kills"
     left, cores = gateway.params("ingest.rss_growth_bytes")["sets"], params["cores"]
@@ -1370,6 +1392,7 @@ def files() -> dict[Path, str]:
             "gateway": gateway_table(load("gateway")),
             "gateway-more": gateway_sentence(load("gateway")),
         },
+        "docs/operations.md": {"capacity": capacity_table(load("capacity"))},
         "docs/security.md": {"poison": poison_table(load("gateway"))},
         "docs/evaluator.md": {
             "setting": evaluator_setting(),

@@ -199,7 +199,7 @@ def cluster_job_rows(bench: Bench) -> Iterator[Row]:
         fleet, bodies = FullFleet(server), bench.bodies
         write_bodies(bodies, fleet.bodies(SUMMED))
         ca, path = server.data / "tls/ca.pem", "/v1/fleets/full/deliveries"
-        load(server.process, "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
+        load([server.process], "http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
         turns = bench.turns(FULL_TURNS)
         yield from cluster_jobs.sum_rows(bench.console, server, cluster, SUMMED, turns, set=SET)
         spec = {"kind": "sum", "per_device": SUMMED}

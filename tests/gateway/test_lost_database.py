@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -180,6 +181,11 @@ def test_deliveries_are_refused_early_and_nothing_receipted_is_lost(place: Place
         for each in senders:
             each.stop()
     assert {(each.status, each.retry_after) for each in refused} == {(503, "1")}
+    text = accepted(server.operator().get("/metrics")).text
+    found = re.search(r'^ciphermote_refused_total{reason="overloaded"} (\S+)$', text, re.M)
+    assert found is not None
+    if fault is Place.slow:
+        assert float(found[1]) >= len(refused)
     slowest = max(each.seconds for each in refused)
     print(
         f"unready after {unready - began:.1f} s, ready after {again - ready:.1f} s, slowest {slowest:.2f} s"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Place:
 
 
 def over_mqtt(server: Server) -> int:
-    """How many deliveries a gateway has taken from the broker."""
+    """Count the deliveries that a gateway has taken from the broker."""
     text = accepted(server.operator().get("/metrics")).text
     (line,) = [line for line in text.splitlines() if line.startswith(_OVER_MQTT)]
     return round(float(line.split()[-1]))
@@ -132,9 +132,7 @@ def test_a_gateway_that_stops_leaves_its_share_to_the_other(here: Place) -> None
 
 
 @pytest.mark.parametrize("end", ["device", "token"])
-def test_who_is_revoked_at_one_is_refused_everywhere_within_five_seconds(
-    here: Place, end: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_who_is_revoked_at_one_is_refused_everywhere_within_five_seconds(here: Place, end: str) -> None:
     """At the gateway that does not know it, too, which has its token in memory, and by the broker, which asks
     the other one."""
     number = 4 if end == "device" else 5
@@ -161,7 +159,6 @@ def test_who_is_revoked_at_one_is_refused_everywhere_within_five_seconds(
             ended.setdefault(where, time.monotonic() - since)
         time.sleep(0.05)
     assert ended.keys() == {"one", "two", "broker"}, ended
-    record_property("seconds", ended)
     print({where: round(seconds, 2) for where, seconds in ended.items()})
     for client in clients:
         assert client.post(path, content=data, headers=octets).status_code == 401

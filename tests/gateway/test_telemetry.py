@@ -43,7 +43,7 @@ STORE_SECRET = "the-stores-secret-9e0d"
 
 @dataclass
 class Collector:
-    """What was sent to it, by path."""
+    """Holds what was sent to it, by path."""
 
     port: int
     bodies: list[tuple[str, bytes]] = field(default_factory=list)

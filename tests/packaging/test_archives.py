@@ -75,7 +75,7 @@ def test_a_package_of_a_tree_with_secrets_has_none(planted: Path) -> None:
 
 
 def test_a_container_is_built_of_what_the_archives_hold() -> None:
-    """`COPY . /src` in docs/operations.md would put keys that lie in the clone into a layer of the image."""
+    """`COPY . /src` in deploy/container would put keys that lie in the clone into a layer of the image."""
     listed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["scikit-build"]["sdist"]
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     allowed = [f"!{pattern.removeprefix('/')}" for pattern in listed["include"]]

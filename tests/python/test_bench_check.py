@@ -95,7 +95,16 @@ def test_every_committed_row_says_how_it_is_compared():
 
 
 def test_every_bench_of_exact_figures_is_checked(tool):
-    times = {"demo", "demo-uno", "demo-client-aided", "demo-lorawan", "demo-fleet", "evaluator", "gateway"}
+    times = {
+        "demo",
+        "demo-uno",
+        "demo-client-aided",
+        "demo-lorawan",
+        "demo-fleet",
+        "evaluator",
+        "gateway",
+        "capacity",
+    }
     times |= {"errors", "python", "netfirmware"}  # of fresh keys, of Python, and over a network
     times |= {"rtl-evaluator", "break-even"}  # of the processor, beside simulated ones
     left_out = times | {

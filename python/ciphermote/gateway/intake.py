@@ -302,17 +302,25 @@ class _Room:
     """A context that accounts for one delivery of a sender, and gives a function to account for its bytes. (A
     generator would take longer than the accounts.)"""
 
-    __slots__ = ("_bytes", "_deliveries", "_sender", "_size", "_tenant")
+    __slots__ = ("_bytes", "_deliveries", "_refused", "_sender", "_size", "_tenant")
 
-    def __init__(self, deliveries: DeviceShares, bytes_: DeviceShares, tenant: int, sender: Hashable) -> None:
+    def __init__(
+        self,
+        deliveries: DeviceShares,
+        bytes_: DeviceShares,
+        refused: Callable[[], None],
+        tenant: int,
+        sender: Hashable,
+    ) -> None:
         self._deliveries = deliveries
         self._bytes = bytes_
+        self._refused = refused
         self._tenant = tenant
         self._sender = sender
         self._size = 0
 
     def __enter__(self) -> Callable[[int], None]:
-        self._deliveries.add(self._tenant, self._sender, 1)
+        self._add(self._deliveries, 1)
         return self._take
 
     def __exit__(self, *_: object) -> None:
@@ -327,8 +335,15 @@ class _Room:
                 "too-large",
                 f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
             )
-        self._bytes.add(self._tenant, self._sender, more)
+        self._add(self._bytes, more)
         self._size += more
+
+    def _add(self, shares: DeviceShares, count: int) -> None:
+        try:
+            shares.add(self._tenant, self._sender, count)
+        except Refusal:
+            self._refused()
+            raise
 
 
 class Intake:
@@ -348,6 +363,7 @@ class Intake:
         self._reader = store.reader()
         self._wrapper = wrapper
         self._metrics = metrics
+        self._overloaded = metrics.refused.labels("overloaded")
         self._reserve_bytes = reserve_bytes
         self._queue: queue.SimpleQueue[_Message | _Errand | _Appended | None] = queue.SimpleQueue()
         self._in_flight: deque[_Round] = deque()
@@ -388,7 +404,7 @@ class Intake:
 
     @property
     def slowness(self) -> str | None:
-        """None, or why deliveries are refused now: answers to them would take too long."""
+        """Return None, or why deliveries are refused now: answers to them would take too long."""
         since = self._writing_since
         if since is None or time.monotonic() - since < _SLOW_SECONDS:
             return None
@@ -442,11 +458,13 @@ class Intake:
         context, which gives a function to account for its bytes. Raises Refusal if there are too many at
         once. A tenant may have as many as are free, and a device as many as are free of its tenant's, so
         unfinished deliveries always leave room for others."""
-        if self._stopping:
-            raise overloaded("The gateway is stopping")
-        if self._writing_since is not None and self.slowness is not None:
-            raise overloaded("The gateway's database is slow")
-        return _Room(self._pending, self._pending_bytes, fleet.tenant, (fleet.id, device))
+        if self._stopping or (self._writing_since is not None and self.slowness is not None):
+            self._overloaded.inc()
+            raise overloaded(
+                "The gateway is stopping" if self._stopping else "The gateway's database is slow"
+            )
+        who = fleet.tenant, (fleet.id, device)
+        return _Room(self._pending, self._pending_bytes, self._overloaded.inc, *who)
 
     async def take(
         self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None

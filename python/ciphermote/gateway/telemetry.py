@@ -151,10 +151,12 @@ class _Recorded:
     def __init__(self, own: Any) -> None:
         self._own = own
 
-    def current(self) -> contextlib.AbstractContextManager[object]:
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
         from opentelemetry.trace import use_span
 
-        return use_span(self._own, record_exception=False, set_status_on_exception=False)
+        with use_span(self._own, record_exception=False, set_status_on_exception=False):
+            yield
 
     def fail(self, error: BaseException) -> None:
         from opentelemetry.trace import StatusCode

@@ -211,7 +211,8 @@ class PostgresDatabase(Database):
         return "database", float(seconds)
 
     def watch(self) -> None:
-        self._watch = Watch(lambda: _connect(self._where, connect_timeout=2), _sentence)
+        quickly = make_conninfo(self._where, connect_timeout=2)
+        self._watch = Watch(lambda: _connect(quickly), _sentence)
 
     def missing(self) -> str | None:
         if self._watch is not None:
@@ -382,9 +383,9 @@ def connection_string(url: str) -> str:
     return make_conninfo(**{**_SETTINGS, **checked, **given})
 
 
-def _connect(where: str, **more: Any) -> psycopg.Connection[Any]:
+def _connect(where: str) -> psycopg.Connection[Any]:
     connection: psycopg.Connection[Any] = psycopg.connect(
-        where, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=_row_factory, **more
+        where, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=_row_factory
     )
     connection.prepared_max = _MOST_PREPARED
     _adapt(connection)

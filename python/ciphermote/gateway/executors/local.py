@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, Literal, TypeVar
 
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.executors.interface import Handle, Task
 
 _T = TypeVar("_T")
@@ -46,7 +47,7 @@ class LocalExecutor:
 
     def submit(self, task: Task, *arguments: Any) -> Handle:
         found = [each.result() if isinstance(each, Future) else each for each in arguments]
-        return self._pool.submit(task, *found)
+        return self._pool.submit(telemetry.carried(task), *found)
 
     def wait(self, handle: Handle, seconds: float) -> bool:
         return bool(wait([handle], seconds).done)
