@@ -6,18 +6,26 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.store.extents import Extent, digest_of, extents_text, parse_extents
 from ciphermote.gateway.store.folder import FolderStore
-from ciphermote.gateway.store.interface import Piece, Store
+from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.store.object_store import ObjectStore
 from store_support import SERVERS, Servers, servers
 
 __all__ = ["servers"]
 
-PIECES = [Piece(1, 2, b"one"), Piece(1, 3, b"another fleet"), Piece(1, 2, b"two" * 1000), Piece(4, 5, b"x")]
+
+class Fleet(NamedTuple):
+    tenant: int
+    id: int
+
+
+PIECES = [b"one", b"another fleet", b"two" * 1000, b"x"]
+FLEETS = [Fleet(1, 2), Fleet(1, 3), Fleet(1, 2), Fleet(4, 5)]
 
 
 @pytest.fixture(params=["directory", *SERVERS])
@@ -33,27 +41,27 @@ def store(
 
 
 def test_what_is_appended_is_read_in_every_way(store: Store) -> None:
-    extents = store.append(PIECES, time.time())
-    again = store.append(PIECES[::-1], time.time())
+    extents = store.append(PIECES, FLEETS, time.time())
+    again = store.append(PIECES[::-1], FLEETS[::-1], time.time())
     assert parse_extents(extents_text(extents)) == extents
     assert not {str(extent) for extent in extents} & {str(extent) for extent in again}
     reader = store.reader()
-    assert [reader.read([extent]) for extent in extents] == [piece.data for piece in PIECES]
-    assert reader.read([again[0], extents[1]]) == PIECES[3].data + PIECES[1].data
+    assert [reader.read([extent]) for extent in extents] == PIECES
+    assert reader.read([again[0], extents[1]]) == PIECES[3] + PIECES[1]
     reader.prefetch([extents, again])
-    assert [bytes(reader.view([extent])) for extent in again] == [piece.data for piece in PIECES[::-1]]
-    assert bytes(reader.view(extents)) == b"".join(piece.data for piece in PIECES)
+    assert [bytes(reader.view([extent])) for extent in again] == PIECES[::-1]
+    assert bytes(reader.view(extents)) == b"".join(PIECES)
     reader.close()
-    assert reader.read(extents[:1]) == PIECES[0].data
+    assert reader.read(extents[:1]) == PIECES[0]
 
 
 def test_places_are_listed_and_removed(store: Store) -> None:
     before = time.time() - 2  # some servers round down
     for _ in range(3):
-        extents = store.append(PIECES, time.time())
+        extents = store.append(PIECES, FLEETS, time.time())
     names = {found.name for found in store.places()}
     assert {extent.place for extent in extents} <= names
-    assert sum(found.size for found in store.places()) == 3 * sum(len(piece.data) for piece in PIECES)
+    assert sum(found.size for found in store.places()) == 3 * sum(map(len, PIECES))
     assert all(found.modified > before for found in store.places())
     gone = sorted(names - store.growing())
     assert gone
@@ -66,7 +74,7 @@ def test_places_are_listed_and_removed(store: Store) -> None:
 
 
 def test_missing_and_foreign_bytes_are_told(store: Store) -> None:
-    (extent,) = store.append(PIECES[:1], time.time())
+    (extent,) = store.append(PIECES[:1], FLEETS[:1], time.time())
     reader = store.reader()
     beyond = [extent._replace(offset=1_000), extent._replace(size=50)]
     missing = "1/2/20260101/AAAAAAAAAAAAAAAA"
@@ -75,7 +83,7 @@ def test_missing_and_foreign_bytes_are_told(store: Store) -> None:
         reader.prefetch([[wrong], [extent]])
         with pytest.raises(KeyFileError):
             reader.read([wrong])
-        assert reader.read([extent]) == PIECES[0].data
+        assert reader.read([extent]) == PIECES[0]
 
 
 def test_objects_are_known_by_their_digests(store: Store) -> None:

@@ -49,7 +49,7 @@ from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.quotas import WINDOW_ROW_BYTES, out_of_room
 from ciphermote.gateway.refusals import Refusal, disk_full, of_storage, overloaded
 from ciphermote.gateway.store.extents import Extent, extents_text, parse_extents
-from ciphermote.gateway.store.interface import Piece, Store, StoreUnavailable
+from ciphermote.gateway.store.interface import Store, StoreUnavailable
 from ciphermote.gateway.turns import Turns
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -141,7 +141,7 @@ class _Round:
     started: float = field(default_factory=time.perf_counter)
     appended: Future[list[Extent]] | None = None
     """Extents of a round in flight, once its bytes are stored."""
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
     senders: list[DeviceState] = field(default_factory=list)
     placed: list[Callable[[Extent], None]] = field(default_factory=list)
     counted: list[_Window] = field(default_factory=list)
@@ -166,7 +166,7 @@ class _Round:
 
     def keep(self, device: DeviceState, data: bytes, placed: Callable[[Extent], None]) -> None:
         tenant = device.fleet.tenant
-        self.pieces.append(Piece(tenant, device.fleet.id, data))
+        self.pieces.append(data)
         self.senders.append(device)
         self.placed.append(placed)
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
@@ -211,9 +211,9 @@ class _Round:
     def bytes_by_place(self) -> dict[tuple[str, int], int]:
         """The bytes of each place and tenant."""
         found: dict[tuple[str, int], int] = {}
-        for piece, sender, extent in zip(self.pieces, self.senders, self.extents, strict=True):
+        for sender, extent in zip(self.senders, self.extents, strict=True):
             if sender.id not in self.outdated:
-                key = extent.place, piece.tenant
+                key = extent.place, sender.fleet.tenant
                 found[key] = found.get(key, 0) + extent.size
         return found
 
@@ -230,7 +230,7 @@ class _Round:
         self.places &= {(device.fleet.id, device.number) for device in self.devices.values()}
         for sender, piece in zip(self.senders, self.pieces, strict=True):
             if sender.id in gone:
-                self.bytes_by_tenant[piece.tenant] -= len(piece.data)
+                self.bytes_by_tenant[sender.fleet.tenant] -= len(piece)
 
     def new_bytes(self, tenant: int) -> int:
         """Return the bytes that the round adds to a tenant's."""
@@ -525,7 +525,9 @@ class Intake:
             self._end(this)
 
     def _append(self, this: _Round) -> list[Extent]:
-        return self._store.append(this.pieces, this.now) if this.pieces else []
+        if not this.pieces:
+            return []
+        return self._store.append(this.pieces, [sender.fleet for sender in this.senders], this.now)
 
     def _settle(self) -> Exception | None:
         """Commit and answer rounds whose bytes are stored, in order. Return why one failed, if one did."""

@@ -16,7 +16,7 @@ from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import sync_directory, write_atomically
 from ciphermote.gateway.gateway_files import OBJECTS, SEGMENTS
 from ciphermote.gateway.store.extents import DIGEST_BYTES, Extent, digest_of
-from ciphermote.gateway.store.interface import Piece, Stored
+from ciphermote.gateway.store.interface import Owner, Stored
 
 SEGMENT_BYTES = 256 << 20
 
@@ -39,10 +39,10 @@ class FolderStore:
 
     # --- deliveries -----------------------------------------------------------------------------------------
 
-    def append(self, pieces: Sequence[Piece], now: float) -> list[Extent]:
+    def append(self, pieces: Sequence[bytes], owners: Sequence[Owner], now: float) -> list[Extent]:
         if self._segments is None:
             self._segments = Segments(self._folder, self._segment_bytes)
-        return self._segments.append([piece.data for piece in pieces])
+        return self._segments.append(pieces)
 
     def reader(self) -> SegmentReader:
         return SegmentReader(self._folder)

@@ -19,12 +19,16 @@ class StoreUnavailable(OSError):
     """The store does not answer, or refuses this gateway: nothing is wrong with what it has."""
 
 
-class Piece(NamedTuple):
-    """Bytes to append, and whose they are, by ids."""
+class Owner(Protocol):
+    """Whose bytes are appended: a fleet."""
 
-    tenant: int
-    fleet: int
-    data: bytes
+    @property
+    def tenant(self) -> int:
+        """The tenant's id."""
+
+    @property
+    def id(self) -> int:
+        """The fleet's id."""
 
 
 class Stored(NamedTuple):
@@ -67,9 +71,9 @@ class Store(Protocol):
     def trouble(self) -> str | None:
         """Why nothing can be stored at present; None if nothing is known."""
 
-    def append(self, pieces: Sequence[Piece], now: float) -> list[Extent]:
-        """Append pieces, and return the extent of each, all of them durable on return. now: seconds since
-        1970. Raises OSError if there is no room, and then records nothing."""
+    def append(self, pieces: Sequence[bytes], owners: Sequence[Owner], now: float) -> list[Extent]:
+        """Append pieces, each of the owner at its place, and return the extent of each, all of them durable
+        on return. now: seconds since 1970. Raises OSError if there is no room, and then records nothing."""
 
     def reader(self) -> Reader:
         """Return a new reader."""

@@ -32,7 +32,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from ciphermote.base.errors import KeyFileError, ParameterError
 from ciphermote.gateway.store import backups
 from ciphermote.gateway.store.extents import DIGEST_BYTES, Extent, digest_of
-from ciphermote.gateway.store.interface import Piece, Stored, StoreUnavailable
+from ciphermote.gateway.store.interface import Owner, Stored, StoreUnavailable
 from ciphermote.gateway.store.urls import PROVIDERS, check_url
 
 _ROUNDS, _OBJECTS, _IDENTITY = "rounds/", "objects/", "gateway"
@@ -90,21 +90,21 @@ class ObjectStore:
 
     # --- deliveries -----------------------------------------------------------------------------------------
 
-    def append(self, pieces: Sequence[Piece], now: float) -> list[Extent]:
+    def append(self, pieces: Sequence[bytes], owners: Sequence[Owner], now: float) -> list[Extent]:
         day = time.strftime("%Y%m%d", time.gmtime(now))
         found: dict[int, Extent] = {}
         contents: dict[str, list[bytes]] = {}
         places: dict[tuple[int, int], str] = {}
         sizes: dict[str, int] = {}
-        for number, piece in enumerate(pieces):
-            whose = piece.tenant, piece.fleet
+        for number, (piece, owner) in enumerate(zip(pieces, owners, strict=True)):
+            whose = owner.tenant, owner.id
             if whose not in places:
-                place = f"{piece.tenant}/{piece.fleet}/{day}/{secrets.token_urlsafe(_UNIQUE_BYTES)}"
+                place = f"{owner.tenant}/{owner.id}/{day}/{secrets.token_urlsafe(_UNIQUE_BYTES)}"
                 places[whose], contents[place], sizes[place] = place, [], 0
             place = places[whose]
-            found[number] = Extent(place, sizes[place], len(piece.data), zlib.crc32(piece.data))
-            contents[place].append(piece.data)
-            sizes[place] += len(piece.data)
+            found[number] = Extent(place, sizes[place], len(piece), zlib.crc32(piece))
+            contents[place].append(piece)
+            sizes[place] += len(piece)
         self._each(self._put_round, contents.items())
         self._failed_at = -_TROUBLE_SECONDS
         return list(found.values())
