@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import groupby, islice
@@ -28,9 +28,9 @@ from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import frame_finder
-from ciphermote.gateway import contributors
+from ciphermote.gateway import contributors, rekeyed
 from ciphermote.gateway.database.interface import Connection
-from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway.devices import signed, unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import log
@@ -40,6 +40,7 @@ from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.interface import Reader, Store
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
+from ciphermote.gateway.switching import KeyPath
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
 from ciphermote.parameters.native import context_of
 from ciphermote.parameters.noise import Key
@@ -74,11 +75,28 @@ class Input(NamedTuple):
     signed_random: int
     signed_tags: int
     extents: str
+    signed_owner_key: int | None
+    """The owner's key that the window was switched to; None if it is as its device sent it."""
+    signed_device_owner_key: int | None
+    """The owner's key of its device; None for the fleet's."""
 
     @property
     def stored(self) -> StoredWindow:
         place = self.device, self.epoch, self.keys, self.number
-        return StoredWindow(*place, self.counter, self.signed_tags, self.extents)
+        return StoredWindow(*place, self.counter, self.signed_tags, self.extents, self.signed_owner_key)
+
+    def owner_key(self, fleet: Fleet) -> int:
+        """Return the owner's key that the window is under, or that its device's rekey key leads to."""
+        found = self.signed_device_owner_key if self.signed_owner_key is None else self.signed_owner_key
+        return fleet.key_id if found is None else unsigned(found)
+
+    def is_as_sent(self, fleet: Fleet) -> bool:
+        """Whether the window is as its device sent it, for the fleet's present key."""
+        return self.signed_owner_key is None and self.owner_key(fleet) == fleet.key_id
+
+    def can_answer(self, fleet: Fleet) -> bool:
+        """Whether its device has keys of the fleet's present key."""
+        return self.signed_device_owner_key in (None, signed(fleet.key_id))
 
     @property
     def key_id(self) -> int:
@@ -100,7 +118,8 @@ def inputs_of(job: Job, database: Connection) -> list[Input]:
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
-        "w.random, w.tags, w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "w.random, w.tags, w.extents, w.owner_key, d.owner_key "
+        "FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) "
         "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
@@ -168,7 +187,7 @@ def compute(
             return [], 0
         if job.fleet.is_compact:
             return [output.put(part) for part in _compact_parts(job, inputs, reader, progress)], 0
-        computation = _FullComputation(job, jobs, mailbox, reader, store, progress)
+        computation = _FullComputation(job, jobs, mailbox, database, reader, store, progress)
         return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
 
     if job.fleet.is_compact:  # packets have tags alone; frames have checksums, which the evaluator looks at
@@ -205,15 +224,29 @@ def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: 
                 damaged[found] = f"{found.stored} ({fault.rstrip('.')})"
         progress(0, len(inputs))
     if damaged and not job.spec.leave_out_damaged:
-        more = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
-        named = "; ".join([damaged[found] for found in inputs if found in damaged][:_NAMED])
-        raise EngineError(
-            f"Damaged in the gateway's store: {named}{more}. Have the operator restore "
-            "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
-        )
+        raise damage_error([damaged[found] for found in inputs if found in damaged], len(damaged))
     if damaged:
         log.warning("damaged windows left out", job=job.id, windows=len(damaged))
     return [found for found in inputs if found not in damaged]
+
+
+def damage_error(faults: Sequence[str], count: int) -> EngineError:
+    """Return the error that names the first of `count` damaged windows."""
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    return EngineError(
+        f"Damaged in the gateway's store: {'; '.join(faults[:_NAMED])}{more}. Have the operator restore "
+        "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
+    )
+
+
+def known_of(found: Input, data: bytes | memoryview, fleet: Fleet) -> Known:
+    """Return what is known about a window's values. data: its frames."""
+    definition = fleet.definition
+    assert isinstance(definition, FullFleet)
+    if definition.log2_scale is None or found.largest is None:
+        return Known(found.largest)
+    key: Key = "symmetric" if frame_finder.is_seeded(data) else "asymmetric"
+    return Known.encrypted(found.largest, fleet.parameters, key, 2.0**definition.log2_scale)
 
 
 def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
@@ -342,6 +375,7 @@ class _FullComputation:
         job: Job,
         jobs: Jobs,
         mailbox: Mailbox,
+        database: Connection,
         reader: Reader,
         store: Store,
         progress: Progress,
@@ -364,7 +398,7 @@ class _FullComputation:
         found = {kind: store.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
         keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
         self._evaluator = Evaluator(keys, self._scheme)
-        self._rekey_keys: dict[str, Any] = {}
+        self._path = KeyPath(job.fleet, database, store)
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
         """Yield the result's ciphertexts, each as soon as it is computed."""
@@ -395,7 +429,8 @@ class _FullComputation:
         has no bytes. A whole sum's failure is the job's."""
         if self._spec.groups is not None and len(group) == 1 and not self._own_keys:
             (found,) = group
-            return self._frames(found)
+            if found.is_as_sent(self._fleet):
+                return self._frames(found)
         try:
             return self._sum(group).to_seal()
         except EngineError:
@@ -415,17 +450,57 @@ class _FullComputation:
             self._progress(done, len(inputs))
 
     def _sum(self, inputs: Iterable[Input]) -> Ciphertext:
-        """Add up windows under the owner's key: each device's own sum is converted to it once."""
-        if not self._own_keys:
-            return self._plain_sum(inputs, self._fleet.key_id)
+        """Add up windows under the owner's present key. Those of one key are added up under it, each device's
+        own sum is converted to its owner's key once, and what is under an earlier one is switched once."""
+        terms: list[Ciphertext] = []
+        for (key_id, is_as_sent), group in self._by_key(inputs).items():
+            if not is_as_sent:
+                summed = self._switched_sum(group, key_id)
+            elif self._own_keys:
+                summed = self._own_sum(group, key_id)
+            else:
+                summed = self._plain_sum(group, key_id)
+            terms.append(self._path.switched(summed, key_id))
+        return terms[0] if len(terms) == 1 else self._total(terms, self._fleet.key_id)
+
+    def _by_key(self, inputs: Iterable[Input]) -> dict[tuple[int, bool], Iterable[Input]]:
+        """Group windows by the owner's key that they are under, and whether they are as their devices sent
+        them."""
+        groups: dict[tuple[int, bool], list[Input]] = {}
+        for found in inputs:
+            place = found.owner_key(self._fleet), found.signed_owner_key is None
+            groups.setdefault(place, []).append(found)
+        return dict(groups)
+
+    def _total(self, terms: Iterable[Ciphertext], key_id: int) -> Ciphertext:
+        """Add up ciphertexts under one key, no two of which have a window in common."""
         total, known = native.Sum(self._context), KnownSum(distinct=True)
+        for term in terms:
+            known.add(term.known)
+            total.add(term.hosted)
+        return self._ciphertext(total.total(), key_id, known.known)
+
+    def _own_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
+        """Add up windows of devices that have keys of their own, under an owner's key."""
+        return self._total(self._own_sums(inputs, key_id), key_id)
+
+    def _own_sums(self, inputs: Iterable[Input], key_id: int) -> Iterator[Ciphertext]:
         for _, of_device in groupby(inputs, key=lambda found: (found.device, found.epoch)):
             group = iter(of_device)
             first = next(group)
-            summed = self._rekeyed(self._plain_sum(_chain(first, group), first.key_id), first)
-            known.add(summed.known)
-            total.add(summed.hosted)
-        return self._ciphertext(total.total(), self._fleet.key_id, known.known)
+            summed = self._plain_sum(_chain(first, group), first.key_id)
+            yield self._path.from_device(summed, first.device, first.rekey, key_id)
+
+    def _switched_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
+        """Add up windows that were switched to a key of the owner's."""
+        return self._total(self._switched(inputs), key_id)
+
+    def _switched(self, inputs: Iterable[Input]) -> Iterator[Ciphertext]:
+        for batch in _batches(inputs):
+            places = [parse_extents(found.extents) for found in batch]
+            self._reader.prefetch(places)
+            for found, extents in zip(batch, places, strict=True):
+                yield rekeyed.from_bytes(found.stored, self._fleet, self._reader.read(extents))
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
         """Add up windows under one key. Each core adds up a part, without the interpreter's lock."""
@@ -457,15 +532,8 @@ class _FullComputation:
             self._reader.prefetch(places)
             for found, extents in zip(batch, places, strict=True):
                 data = self._reader.view(extents)
-                known.add(self._known(found, data))
+                known.add(known_of(found, data, self._fleet))
                 yield data
-
-    def _known(self, found: Input, data: bytes | memoryview) -> Known:
-        """Return what is known about a window's values."""
-        if self._scheme.is_bfv or found.largest is None:
-            return Known(found.largest)
-        key: Key = "symmetric" if frame_finder.is_seeded(data) else "asymmetric"
-        return Known.encrypted(found.largest, self._parameters, key, self._scale)
 
     @staticmethod
     def _first_done(running: dict[Future[None], native.Sum]) -> native.Sum:
@@ -485,18 +553,6 @@ class _FullComputation:
             known.add(Known(None if found.largest is None else found.largest**power))
         primes, scale = len(self._parameters.data_primes), self._scale**power
         check_room(what, known.largest, self._parameters, primes, scale, self._scheme)
-
-    def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
-        if found.rekey is None:
-            raise EngineError(
-                f"Device {found.device} has a key of its own and no rekey key is here: send the one that was "
-                "made with it (`ciphermote owner enroll`)."
-            )
-        key = self._rekey_keys.get(found.rekey)
-        if key is None:
-            data = self._store.get(found.rekey)
-            key = self._rekey_keys[found.rekey] = self._evaluator.rekey_key(data, owner_id=self._fleet.key_id)
-        return self._evaluator.rekey(ciphertext, key)
 
     def _windows(self, inputs: list[Input]) -> Iterator[Ciphertext]:
         """Yield the windows one by one, under the owner's key."""
@@ -537,6 +593,9 @@ class _FullComputation:
             yield score
 
     def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
+        if not found.can_answer(self._fleet):  # the score is under a key that the device has not
+            self.unanswered += 1
+            return
         try:
             self._mailbox.put(self._fleet, found.device, found.counter, score, form, epoch=found.epoch)
         except Refusal as refusal:

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 
 from ciphermote.base.errors import Error
-from ciphermote.gateway.computing import Cancelled, Result, compute
+from ciphermote.gateway.computing import Cancelled, Progress, Result, compute
 from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.database.opening import open_database
 from ciphermote.gateway.gateway_files import WRAP_KEY_FILE
@@ -25,6 +25,7 @@ from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.rekeying import Rekeying
 from ciphermote.gateway.store.opening import open_store
 from ciphermote.gateway.stored import WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
@@ -77,16 +78,7 @@ class Worker:
                     raise Cancelled
 
         try:
-            result = compute(
-                job,
-                self._jobs,
-                self._mailbox,
-                self._database.connection,
-                self._reader,
-                self._checker,
-                self._store,
-                progress,
-            )
+            result = self._compute(job, progress)
         except Cancelled:
             log.info("job given up", job=job.id)
         except (Error, Refusal) as error:
@@ -105,6 +97,21 @@ class Worker:
             self._finish(job, Result({**result.fields, "seconds": seconds}, result.parts))
         finally:
             self._reader.close()
+
+    def _compute(self, job: Job, progress: Progress) -> Result:
+        if job.spec.kind == "rekey":
+            common = self._reader, self._checker, self._store, progress
+            return Rekeying(job, self._database, *common).run()
+        return compute(
+            job,
+            self._jobs,
+            self._mailbox,
+            self._database.connection,
+            self._reader,
+            self._checker,
+            self._store,
+            progress,
+        )
 
     def _finish(self, job: Job, result: Result) -> None:
         try:
