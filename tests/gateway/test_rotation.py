@@ -30,7 +30,7 @@ from ciphermote.owner.decryption import Decrypted
 from ciphermote.owner.rotation import rotation_key
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.requests import Enrolment, JobRequest
-from gateway_support import LARGEST, SET, FullDevice, enrolment, full_owner
+from gateway_support import LARGEST, SET, FullDevice, enrolment, frames_of, full_owner
 from postgres_support import database_url
 from site_support import Site, on_site, refusal_of
 from store_support import S3, s3, servers
@@ -374,6 +374,7 @@ def test_a_key_on_the_way_from_an_earlier_one_stays(tmp_path: Path) -> None:
         found, _ = await three(site)
         found.rotate()
         found.rotate()
+        await site.sweep(1)
         error = within(found.sum(), 6, 3)
         first, second, _ = (keys.key_id for keys in found.keys)
         with pytest.raises(Refusal, match="earlier"):
@@ -398,11 +399,15 @@ def test_a_repeated_delivery_of_a_switched_window_gets_its_receipt(tmp_path: Pat
         receipt = (await site.send(found.fleet, data)).receipt
         found.rotate()
         found.rekey()
-        assert receipt is not None and (await site.send(found.fleet, data)).receipt == receipt
+        for part in (data, *frames_of(data)):
+            assert receipt is not None and (await site.send(found.fleet, part)).receipt == receipt
         site.gateway.registry.set_retention(found.fleet, 1)
         await site.sweep(2)
         assert all(site.deleted(found.fleet)) and found.counts()[0] == (0, 0)
-        assert (await site.send(found.fleet, data)).receipt == receipt
+        for part in (data, *frames_of(data)):
+            assert (await site.send(found.fleet, part)).receipt == receipt
+        rows = site.gateway.database.connection.execute("SELECT parts FROM windows").fetchall()
+        assert all(json.loads(row["parts"])["parts"] for row in rows)
         assert not [name for name in site.segments() if name.endswith(".batch")]
         site.bytes()
 

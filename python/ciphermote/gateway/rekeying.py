@@ -14,6 +14,8 @@ out.
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ciphermote.base.errors import Error
@@ -104,8 +106,9 @@ class Rekeying:
         rows = self._database.connection.execute(
             "SELECT w.sequence, w.parts, d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, "
             "w.number, w.counter, w.random, w.tags, w.extents, w.owner_key, d.owner_key "
-            "FROM windows w JOIN devices d ON d.id = w.device "
-            f"WHERE {_OF_JOB} AND w.sequence > ? AND w.extents != '' AND {IS_UNDER} != ? "
+            # CROSS: SQLite goes through the windows in order, and does not sort all that are left each time.
+            "FROM windows w CROSS JOIN devices d "
+            f"WHERE d.id = w.device AND {_OF_JOB} AND w.sequence > ? AND w.extents != '' AND {IS_UNDER} != ? "
             "ORDER BY w.sequence LIMIT ?",
             (*self._place(), after, signed(self._fleet.key_id), _BATCH),
         )
@@ -199,12 +202,18 @@ class Rekeying:
             f"WHERE {_OF_JOB} AND w.owner_key = ? ORDER BY d.number, d.epoch, w.number",
             (*self._place(), signed(self._fleet.key_id)),
         )
-        windows = [tuple(row) for row in rows]
-        content = contributors.to_bytes(windows)
+        of_devices: Counter[int] = Counter()
+
+        def windows() -> Iterator[tuple[int, int, int]]:
+            for device, epoch, number in rows:
+                of_devices[device] += 1
+                yield device, epoch, number
+
+        content = contributors.to_bytes(windows())
         fields = {
             "kind": self._job.spec.kind,
-            "windows": len(windows),
-            "devices": len({device for device, _, _ in windows}),
+            "windows": of_devices.total(),
+            "devices": len(of_devices),
             "parts": 0,
             "contributors": put_object(self._database.connection, self._store, self._fleet.tenant, content),
             **({"damaged": self._damaged} if self._damaged else {}),
