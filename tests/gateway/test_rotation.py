@@ -551,6 +551,9 @@ def test_variances_and_scores_use_the_new_keys(tmp_path: Path) -> None:
 
     async def what(site: Site) -> None:
         found, devices = await three(site, set_name="n4096_q26x3_p27", log2_scale=25)
+        before = found.owner.evaluation_keys.relin
+        assert before is not None
+        site.gateway.registry.put_evaluation_keys(found.fleet, "relin", before)
         found.rotate()
         variance = _request({"kind": "variance", "per_device": 9})
         assert refusal_of(lambda: site.gateway.jobs.add(found.fleet, variance)) == "no-keys"
