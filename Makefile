@@ -118,6 +118,10 @@ fuzz: setup-test
 chaos: setup-test
 	.venv/bin/python tests/gateway/chaos.py --kills $(or $(KILLS),100)
 
+## hurt a cluster of gateways at random under load, and count windows: make chaos-cluster KILLS=200
+chaos-cluster: setup-test versitygw
+	.venv/bin/python tests/gateway/chaos_cluster.py --kills $(or $(KILLS),200)
+
 ## versitygw, an S3 server for the tests, of its Go module (needs Go 1.25 or later)
 versitygw: build/versitygw/versitygw
 
@@ -152,6 +156,10 @@ bench-compact: setup-test
 ## the gateway: deliveries beside raw, memory, and a job's sum beside the evaluator (10 minutes; ONLY=mqtt)
 bench-gateway: setup-test
 	.venv/bin/python bench/gateway/run.py $(addprefix --only ,$(ONLY)) $(addprefix --turns ,$(TURNS))
+
+## how fast a gateway's data move to PostgreSQL and an object store, and back (2 minutes)
+bench-migrate: setup-test
+	.venv/bin/python bench/gateway/migrate.py
 
 ## how often decrypted values are off by more than is stated: 500 fresh keys of each kind (5 minutes)
 bench-errors: setup-test

@@ -21,7 +21,7 @@ riscv_packages=(gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)
 broker_packages=(mosquitto)
 avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
 fleet_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}" "${broker_packages[@]}")
-test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xxd
+test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients prometheus rsync sqlite3 xxd
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
     "${riscv_packages[@]}" qemu-system-misc
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf gcc-s390x-linux-gnu qemu-user

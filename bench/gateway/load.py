@@ -2,7 +2,7 @@
 """A load generator: sends bodies as fast as they are answered, over so many connections, and notes how long
 each takes. One process, on the machine of the server. What it sends is made beforehand.
 
-    python load.py http PORT CA TOKEN PATH CONNECTIONS FILE
+    python load.py http PORT[,PORT] CA TOKEN PATH CONNECTIONS FILE
     python load.py mqtt PORT CA USER TOKEN CONNECTIONS FILE
 
 Prints JSON: seconds, count, p50_ms, p99_ms.
@@ -85,10 +85,11 @@ class Connection(asyncio.Protocol):
             self.done.set_exception(error or ConnectionError("the server closed the connection"))
 
 
-async def http(port: str, ca: str, token: str, path: str, connections: str, file: str) -> dict[str, float]:
+async def http(ports: str, ca: str, token: str, path: str, connections: str, file: str) -> dict[str, float]:
     bodies = read_bodies(Path(file))
+    servers = [int(port) for port in ports.split(",")]
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
         "Content-Type: application/octet-stream\r\n"
     )
     latencies: list[float] = []
@@ -98,9 +99,12 @@ async def http(port: str, ca: str, token: str, path: str, connections: str, file
     started = time.perf_counter()
     made = [
         await loop.create_connection(
-            lambda: Connection(head, each, latencies), "localhost", int(port), ssl=context
+            lambda: Connection(head, each, latencies),
+            "localhost",
+            servers[number % len(servers)],
+            ssl=context,
         )
-        for _ in range(int(connections))
+        for number in range(int(connections))
     ]
     await asyncio.gather(*(protocol.done for _, protocol in made))
     return _summary(time.perf_counter() - started, latencies)

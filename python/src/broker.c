@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #define ROOT "ciphermote/"
-#define GATEWAY_USER "gateway"
+#define GATEWAY "gateway-" /* how users of gateways begin, which have no dot */
+#define SUBSCRIPTION "$share/gateways/" ROOT "+/up"
 
 enum {
     PACKET_BYTES = 65536,
@@ -295,7 +296,7 @@ static bool is_down(const char *rest)
 static bool gateway_may(const struct mosquitto_evt_acl_check *asked)
 {
     if (asked->access == MOSQ_ACL_SUBSCRIBE)
-        return strcmp(asked->topic, ROOT "+/up") == 0;
+        return strcmp(asked->topic, SUBSCRIPTION) == 0;
     if (strncmp(asked->topic, ROOT, strlen(ROOT)) != 0)
         return false;
     const char *user = asked->topic + strlen(ROOT);
@@ -319,6 +320,11 @@ static bool device_may(const struct mosquitto_evt_acl_check *asked, const char *
     return rest && strcmp(rest, "up") == 0 && begin(user, asked->payloadlen);
 }
 
+static bool is_gateway(const char *user)
+{
+    return strncmp(user, GATEWAY, strlen(GATEWAY)) == 0 && !strchr(user, '.');
+}
+
 static int on_access(int event, void *data, void *user_data)
 {
     (void)event, (void)user_data;
@@ -328,7 +334,7 @@ static int on_access(int event, void *data, void *user_data)
         return MOSQ_ERR_ACL_DENIED;
     if (asked->access == MOSQ_ACL_UNSUBSCRIBE)
         return MOSQ_ERR_SUCCESS;
-    bool allowed = strcmp(user, GATEWAY_USER) == 0 ? gateway_may(asked) : device_may(asked, user);
+    bool allowed = is_gateway(user) ? gateway_may(asked) : device_may(asked, user);
     return allowed ? MOSQ_ERR_SUCCESS : MOSQ_ERR_ACL_DENIED;
 }
 

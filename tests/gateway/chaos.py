@@ -9,6 +9,7 @@ a 1 in it, so that the sum of all windows shows a window that was lost as 0 and 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from ciphermote.formats.receipts import Receipt
 from gateway_support import (
     FullDevice,
     PacketDevice,
+    Server,
     accepted,
     define_compact,
     define_full,
@@ -42,7 +44,7 @@ from gateway_support import (
     wait_until,
     workers_of,
 )
-from mqtt_support import Site, Station, site
+from mqtt_support import Station, site
 
 from bench.rows import Row, timed, write_results
 
@@ -79,6 +81,8 @@ class Tally:
     """The outcome of a run."""
 
     kills: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    """Whatever else was done to it."""
     windows: int = 0
     reboots: int = 0
     dropped: int = 0
@@ -182,10 +186,10 @@ def _window_number(piece: bytes) -> int:
 @dataclass
 class Fleet:
     name: str
-    site: Site
     decrypt: Callable[[bytes], Any]
     senders: list[Sender] = field(default_factory=list)
     clients: dict[int, Any] = field(default_factory=dict)
+    """By device."""
 
     def deliver(self, sender: Sender, pieces: list[bytes]) -> Receipt | None:
         """Send each piece, once; the receipt, if there was one."""
@@ -199,6 +203,9 @@ class Fleet:
             found[by_device[device].windows[number].slot] += 1
         return found
 
+    def leave(self) -> None:
+        """End the devices' connections that would last."""
+
     def right(self, contributors: list[list[int]], parts: list[bytes]) -> bool:
         if not contributors:
             return not parts
@@ -207,11 +214,11 @@ class Fleet:
 
 
 class WebFleet(Fleet):
-    """A fleet that delivers over HTTPS."""
+    """A fleet that delivers over HTTPS, each time to any of the gateways."""
 
     def deliver(self, sender: Sender, pieces: list[bytes]) -> Receipt | None:
         found = None
-        client: httpx.Client = self.clients[sender.device.number]
+        client: httpx.Client = random.choice(self.clients[sender.device.number])
         for piece in pieces:
             try:
                 answer = client.post(f"/v1/fleets/{self.name}/deliveries", content=piece, timeout=10)
@@ -252,11 +259,27 @@ class BrokerFleet(Fleet):
                 raise AssertionError(answer.payload)
         return found
 
+    def leave(self) -> None:
+        for station in self.clients.values():
+            station.leave()
+
+
+def full_devices() -> list[FullDevice]:
+    keys = full_owner(PARAMETERS)
+    return [FullDevice(keys, number, log2_scale=LOG2_SCALE, largest=1) for number in range(1, DEVICES + 1)]
+
 
 # --- the run ------------------------------------------------------------------------------------------------
 
 
 class Run:
+    """Kill a gateway, its workers and its broker at random, and count windows."""
+
+    rows = "chaos"
+    """How the names of its rows begin."""
+    goal = "chaos"
+    """The Makefile's goal that runs it."""
+
     def __init__(self, folder: Path, kills: int, seed: int) -> None:
         self.random = random.Random(seed)
         self.tally = Tally()
@@ -264,71 +287,88 @@ class Run:
         self.pace = kills * KILL_SECONDS * 1.5
         """Seconds in which the devices would use up their slots."""
         self._kills = kills
-        self._folder = folder / "data"
+        self._folder = folder
+        self._servers: list[Server] = []
         self._jobs: list[tuple[Fleet, int]] = []
+
+    @contextlib.contextmanager
+    def _serving(self) -> Iterator[list[Server]]:
+        """The gateways, for the block."""
+        with site(self._folder / "data", "--workers", "2") as self._site:
+            yield [self._site.server]
 
     def go(self) -> Tally:
         started = time.monotonic()
-        with site(self._folder, "--workers", "2") as here:
-            fleets = self._prepared(here)
-            asking = threading.Thread(target=self._ask, args=(here, fleets), daemon=True)
+        with self._serving() as self._servers:
+            fleets = self._fleets()
+            asking = threading.Thread(target=self._ask, args=(fleets,), daemon=True)
             asking.start()
             senders = [sender for fleet in fleets for sender in fleet.senders]
             for sender in senders:
                 sender.thread.start()
             while sum(self.tally.kills.values()) < self._kills or self._has_too_few(senders, started):
                 time.sleep(self.random.uniform(0.2, 1.5))
-                self._kill(here)
+                self._kill()
             self.over.set()
             for sender in senders:
                 sender.thread.join(SECONDS)
                 if sender.thread.is_alive():
                     self.tally.errors.append(f"device {sender.device.number} did not end")
             asking.join(SECONDS)
-            self._check(here, fleets)
-            for station in fleets[1].clients.values():
-                station.leave()
+            self._check(fleets)
+            for fleet in fleets:
+                fleet.leave()
         self._count_orphans()
         self.tally.seconds = time.monotonic() - started
         return self.tally
+
+    def _owner(self) -> httpx.Client:
+        """The owner, at any of the gateways."""
+        return random.choice(self._servers).client(self._servers[0].token("owner"))
 
     def _has_too_few(self, senders: list[Sender], started: float) -> bool:
         """On a machine that is busy with other things the devices are slow: they are killed more often."""
         sent = sum(len(sender.windows) for sender in senders)
         return sent <= WINDOWS_A_KILL * self._kills and time.monotonic() - started < SECONDS
 
-    def _prepared(self, here: Site) -> list[Fleet]:
-        owner = here.server.owner()
-        keys = CompactKeys.generate(C)
-        web = WebFleet("web", here, full_owner(PARAMETERS).decrypt)
-        broker = BrokerFleet("broker", here, full_owner(PARAMETERS).decrypt)
-        packets = WebFleet("packets", here, lambda data: _decrypted(self._compact, data))
-        for fleet in (web, broker):
-            define_full(owner, fleet.name, full_owner(PARAMETERS), log2_scale=LOG2_SCALE)
-        define_compact(owner, "packets", keys, SLOTS)
-        for fleet in (web, broker, packets):
-            for index in range(DEVICES):
-                number = index + 1
-                device: FullDevice | PacketDevice
-                if fleet is packets:
-                    device = PacketDevice(keys, number, 1500, largest=1)
-                    keys = device.keys
-                else:
-                    device = FullDevice(full_owner(PARAMETERS), number, log2_scale=LOG2_SCALE, largest=1)
-                device.enroll(owner, fleet.name)
-                token = device_token(owner, fleet.name, number)
-                if fleet is broker:
-                    user = f"home.{fleet.name}.{number}"
-                    fleet.clients[number] = here.station(user, token).ready()
-                else:
-                    fleet.clients[number] = here.server.client(token)
-                fleet.senders.append(Sender(fleet, device, index * SLOTS // DEVICES, self))
-            spec = {"job": _EVERYTHING, "every": STREAM_SECONDS}
-            accepted(owner.post(f"/v1/fleets/{fleet.name}/streams", json={"name": "all", "spec": spec}))
-        self._compact = keys
-        return [web, broker, packets]
+    def _fleets(self) -> list[Fleet]:
+        broker = BrokerFleet("broker", full_owner(PARAMETERS).decrypt)
+        self._define_full(broker)
+        for number, token in self._enrolled(broker, full_devices()):
+            broker.clients[number] = self._site.station(f"home.{broker.name}.{number}", token).ready()
+        return [*self._web_fleets(), broker]
 
-    def _ask(self, here: Site, fleets: list[Fleet]) -> None:
+    def _web_fleets(self) -> list[Fleet]:
+        web = WebFleet("web", full_owner(PARAMETERS).decrypt)
+        keys = CompactKeys.generate(C)
+        packets = WebFleet("packets", lambda data: _decrypted(keys, data))
+        self._define_full(web)
+        define_compact(self._owner(), packets.name, keys, SLOTS)
+        devices: list[FullDevice | PacketDevice] = []
+        for number in range(1, DEVICES + 1):
+            devices.append(PacketDevice(keys, number, 1500, largest=1))
+            keys = devices[-1].keys
+        for fleet, of in ((web, full_devices()), (packets, devices)):
+            for number, token in self._enrolled(fleet, of):
+                fleet.clients[number] = [server.client(token) for server in self._servers]
+        return [web, packets]
+
+    def _define_full(self, fleet: Fleet) -> None:
+        define_full(self._owner(), fleet.name, full_owner(PARAMETERS), log2_scale=LOG2_SCALE)
+
+    def _enrolled(
+        self, fleet: Fleet, devices: Sequence[FullDevice | PacketDevice]
+    ) -> Iterator[tuple[int, str]]:
+        """Enroll a fleet's devices, yield the token of each, and have a stream of its sums."""
+        owner = self._owner()
+        for index, device in enumerate(devices):
+            device.enroll(owner, fleet.name)
+            fleet.senders.append(Sender(fleet, device, index * SLOTS // DEVICES, self))
+            yield device.number, device_token(owner, fleet.name, device.number)
+        spec = {"job": _EVERYTHING, "every": STREAM_SECONDS}
+        accepted(owner.post(f"/v1/fleets/{fleet.name}/streams", json={"name": "all", "spec": spec}))
+
+    def _ask(self, fleets: list[Fleet]) -> None:
         """For sums of what there is, over all devices or some."""
         generator = random.Random(self.random.random())
         while not self.over.wait(generator.uniform(0.3, 2.5)):
@@ -337,9 +377,7 @@ class Run:
             if generator.random() < 0.5:
                 spec["devices"] = generator.sample(range(1, DEVICES + 1), 2)
             try:
-                made = here.server.owner().post(
-                    f"/v1/fleets/{fleet.name}/jobs", json={"spec": spec}, timeout=10
-                )
+                made = self._owner().post(f"/v1/fleets/{fleet.name}/jobs", json={"spec": spec}, timeout=10)
             except (httpx.HTTPError, OSError):
                 continue
             if made.status_code == 201:
@@ -347,16 +385,12 @@ class Run:
 
     # --- kills ----------------------------------------------------------------------------------------------
 
-    def _kill(self, here: Site) -> None:
+    def _kill(self) -> None:
         """SIGKILL one of them; what does not come back by itself is started again."""
         victim = self.random.choices(("gateway", "worker", "broker", "both"), (5, 3, 2, 1))[0]
-        assert here.server.process is not None
+        here = self._site
         if victim == "worker":
-            workers = workers_of(self._folder)
-            if not workers:
-                return
-            os.kill(self.random.choice(workers), signal.SIGKILL)
-            self.tally.kills["worker"] += 1
+            self._kill_worker()
             return
         if victim in ("broker", "both"):
             here.broker.kill()
@@ -368,17 +402,30 @@ class Run:
         if victim in ("broker", "both"):
             here.broker.start()
         if victim in ("gateway", "both"):
-            if self.random.random() < 0.2:  # once more, while it is starting
-                here.server.start_unready()
-                time.sleep(self.random.uniform(0, 3))
-                here.server.kill()
-                self.tally.kills["gateway"] += 1
-            here.server.start()
+            self._restart(here.server)
+
+    def _restart(self, server: Server) -> None:
+        """Start a gateway that was killed; sometimes kill it once more, while it is starting."""
+        if self.random.random() < 0.2:
+            server.start_unready()
+            time.sleep(self.random.uniform(0, 3))
+            server.kill()
+            self.tally.kills["gateway"] += 1
+        server.start()
+
+    def _kill_worker(self) -> None:
+        workers = self._workers()
+        if workers:
+            os.kill(self.random.choice(workers), signal.SIGKILL)
+            self.tally.kills["worker"] += 1
+
+    def _workers(self) -> list[int]:
+        return [process for server in self._servers for process in workers_of(server.data)]
 
     def _count_orphans(self) -> None:
         """Workers outlive nobody for long."""
         end = time.monotonic() + 15
-        while (left := workers_of(self._folder)) and time.monotonic() < end:
+        while (left := self._workers()) and time.monotonic() < end:
             time.sleep(0.2)
         self.tally.orphans = len(left)
         for process in left:
@@ -386,8 +433,8 @@ class Run:
 
     # --- what came out --------------------------------------------------------------------------------------
 
-    def _check(self, here: Site, fleets: list[Fleet]) -> None:
-        owner = here.server.owner()
+    def _check(self, fleets: list[Fleet]) -> None:
+        owner = self._owner()
         for fleet in fleets:
             made = accepted(owner.post(f"/v1/fleets/{fleet.name}/jobs", json={"spec": _EVERYTHING})).json()
             contributors, parts = self._result(owner, fleet, made["id"])
@@ -448,13 +495,14 @@ def _decrypted(keys: CompactKeys, data: bytes) -> Any:
     return decrypt_sum(keys, CompactResult.from_bytes(data)).values
 
 
-def rows(tally: Tally) -> list[Row]:
+def rows(tally: Tally, begin: str) -> list[Row]:
     params = {
         "windows": tally.windows,
         "reboots": tally.reboots,
         "dropped_by_devices": tally.dropped,
         "seconds": round(tally.seconds),
         **{f"{what}_kills": count for what, count in sorted(tally.kills.items())},
+        **dict(sorted(tally.faults.items())),
     }
     counts = {
         "lost": (len(tally.lost), "windows"),
@@ -463,42 +511,39 @@ def rows(tally: Tally) -> list[Row]:
         "jobs": (tally.jobs, "jobs"),
         "jobs_wrong": (len(tally.jobs_wrong), "jobs"),
     }
-    return [Row(f"chaos.{name}", value, unit, params) for name, (value, unit) in counts.items()]
+    return [Row(f"{begin}.{name}", value, unit, params) for name, (value, unit) in counts.items()]
 
 
-def write(path: Path, tally: Tally) -> None:
-    """Into the file, beside what else stands there."""
+def write(path: Path, run: type[Run], tally: Tally) -> None:
+    """Write into the file, beside what else stands there."""
     before = json.loads(path.read_text()) if path.exists() else {}
-    others = [Row(**row) for row in before.get("rows", []) if not row["name"].startswith("chaos.")]
-    command = before.get("command", f"make chaos KILLS={sum(tally.kills.values())}")
-    write_results(
-        path,
-        command,
-        before.get("compiler", f"Python {sys.version.split()[0]}"),
-        [*others, *timed(rows(tally))],
-    )
+    kept = [Row(**row) for row in before.get("rows", []) if not row["name"].startswith(f"{run.rows}.")]
+    command = before.get("command", f"make {run.goal} KILLS={sum(tally.kills.values())}")
+    compiler = before.get("compiler", f"Python {sys.version.split()[0]}")
+    write_results(path, command, compiler, [*kept, *timed(rows(tally, run.rows))])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Kill the gateway's processes at random, and count windows.")
+def main(run: type[Run]) -> int:
+    parser = argparse.ArgumentParser(description=run.__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results/gateway.json")
     options = parser.parse_args()
     print(f"{options.kills} kills, seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        tally = Run(Path(folder), options.kills, options.seed).go()
+        tally = run(Path(folder), options.kills, options.seed).go()
         if not tally.is_clean:
-            print((Path(folder) / "data.log").read_text()[-4000:], file=sys.stderr)
-    for row in rows(tally):
+            for log in Path(folder).glob("*.log"):
+                print(f"{log.name}: {log.read_text()[-4000:]}", file=sys.stderr)
+    for row in rows(tally, run.rows):
         print(f"{row.name:20} {row.value:6} {row.unit}")
-    print(dict(rows(tally)[0].params))
+    print(dict(rows(tally, run.rows)[0].params))
     if not tally.is_clean:
         print(tally, file=sys.stderr)
         return 1
-    write(options.results, tally)
+    write(options.results, run, tally)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Run))

@@ -5,41 +5,29 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import socket
-import subprocess
-import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import boto3
 import obstore
 import obstore.store
 import pytest
+from demos.cluster.services import BUCKET, VERSITYGW, ObjectStore, credentials
+from door import Door
 from gateway_support import free_port
 from moto.server import ThreadedMotoServer
-
-VERSITYGW = Path(__file__).resolve().parents[2] / "build" / "versitygw" / "versitygw"
-"""`make versitygw` builds it."""
-_KEY, _SECRET = "gateway", "not-very-secret"
 
 
 class S3:
     """A server with one bucket. environment: what a client of it needs."""
 
-    def __init__(self, endpoint: str) -> None:
-        self.environment = {
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": _KEY,
-            "AWS_SECRET_ACCESS_KEY": _SECRET,
-        }
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
 
     def new_url(self) -> str:
         """A prefix that nobody has."""
-        return f"s3://bucket/{uuid.uuid4()}"
+        return f"s3://{BUCKET}/{uuid.uuid4()}"
 
     def names(self, url: str, folder: str = "") -> list[str]:
         """Names of all objects below a prefix."""
@@ -53,46 +41,27 @@ def moto() -> Iterator[S3]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:
-        host, port = server.get_host_and_port()
-        yield with_bucket(f"http://{host}:{port}")
+        environment = credentials(server.get_host_and_port()[1])
+        client = boto3.client(
+            "s3",
+            endpoint_url=environment["AWS_ENDPOINT_URL"],
+            region_name=environment["AWS_REGION"],
+            aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        )
+        client.create_bucket(Bucket=BUCKET)
+        yield S3(environment)
     finally:
         server.stop()
 
 
 @contextlib.contextmanager
 def versitygw(folder: Path) -> Iterator[S3]:
-    """A gateway to S3 in front of a directory, which has the buckets."""
-    port = free_port()
-    (folder / "buckets").mkdir(parents=True)
-    command = (VERSITYGW, "--port", f"127.0.0.1:{port}", "--quiet", "posix", folder / "buckets")
-    environment = {**os.environ, "ROOT_ACCESS_KEY": _KEY, "ROOT_SECRET_KEY": _SECRET}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    store = ObjectStore(folder, free_port()).start()
     try:
-        yield with_bucket(f"http://127.0.0.1:{port}")
+        yield S3(store.credentials())
     finally:
-        process.terminate()
-        process.wait(10)
-
-
-def with_bucket(endpoint: str) -> S3:
-    """Make the bucket, as its operator would, once the server answers."""
-    import boto3
-
-    client = boto3.client(
-        "s3",
-        endpoint_url=endpoint,
-        region_name="us-east-1",
-        aws_access_key_id=_KEY,
-        aws_secret_access_key=_SECRET,
-    )
-    for _ in range(50):
-        try:
-            client.create_bucket(Bucket="bucket")
-            return S3(endpoint)
-        except Exception:  # it is starting
-            time.sleep(0.1)
-    raise RuntimeError("the S3 server does not answer")
+        store.kill()
 
 
 SERVERS = ("moto", "versitygw")
@@ -124,68 +93,10 @@ def s3(request: pytest.FixtureRequest, servers: Servers, monkeypatch: pytest.Mon
     return servers(request.param, monkeypatch)
 
 
-class Door:
-    """A TCP proxy in front of a server: what goes to the server can be held up, and the door can be shut."""
-
-    def __init__(self, endpoint: str) -> None:
-        host, _, port = endpoint.removeprefix("http://").partition(":")
-        self._inside = host, int(port)
-        self._open, self._shut = threading.Event(), threading.Event()
-        self._open.set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._connections: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def hold(self) -> None:
-        """Let nothing through until release."""
-        self._open.clear()
-
-    def release(self) -> None:
-        self._open.set()
-
-    def shut(self) -> None:
-        """End every connection, and take no other."""
-        self._shut.set()
-        self._open.set()
-        self._end()
-
-    def reopen(self) -> None:
-        self._shut.clear()
-
-    def _end(self) -> None:
-        for each in self._connections:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        self._connections.clear()
-
-    def close(self) -> None:
-        self.shut()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                outside, _ = self._listener.accept()
-                if self._shut.is_set():
-                    outside.close()
-                    continue
-                inside = socket.create_connection(self._inside)
-                self._connections += [outside, inside]
-                for ends in ((outside, inside), (inside, outside)):
-                    threading.Thread(target=self._pass, args=ends, daemon=True).start()
-
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError), source, target:
-            while data := source.recv(1 << 16):
-                self._open.wait()
-                target.sendall(data)
-
-
 @pytest.fixture
 def door(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     """A door that clients go through, between them and the server."""
-    found = Door(s3.environment["AWS_ENDPOINT_URL"])
-    monkeypatch.setenv("AWS_ENDPOINT_URL", found.endpoint)
+    found = Door(int(s3.environment["AWS_ENDPOINT_URL"].rpartition(":")[2]))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{found.port}")
     yield found
     found.close()

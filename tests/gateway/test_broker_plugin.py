@@ -168,8 +168,11 @@ def test_many_that_are_revoked_at_once_are_all_told_and_each_once(
         tokens = [access.make("device", tenant=1, fleet=1, device=number) for number in range(12)]
         assert asked(link, f"Ct.f.7\n{tokens[7]}\n127.0.0.1".encode()) == b"y"
         assert asked(link, f"Ct.f.8\n{tokens[7]}\n127.0.0.1".encode()) == b"n"
-        assert asked(link, b"Cgateway\nsecret\n127.0.0.1") == b"y"
-        assert asked(link, f"Cgateway\n{tokens[7]}\n127.0.0.1".encode()) == b"n"
+        assert asked(link, b"Cgateway-0\nsecret\n127.0.0.1") == b"y"
+        assert asked(link, b"Cgateway-1\nsecret\n127.0.0.1") == b"y"
+        for user in ("gateway", "gateway-0.fleet.7", "other-0"):
+            assert asked(link, f"C{user}\nsecret\n127.0.0.1".encode()) == b"n"
+        assert asked(link, f"Cgateway-0\n{tokens[7]}\n127.0.0.1".encode()) == b"n"
         assert asked(link, b"R0") == b"R"
         with database:
             database.execute("UPDATE tokens SET revoked = ?", (time.time(),))

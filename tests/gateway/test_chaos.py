@@ -25,7 +25,7 @@ def test_ten_kills_lose_and_double_nothing(tmp_path: Path) -> None:
 
 def test_what_was_lost_or_doubled_is_counted(tmp_path: Path) -> None:
     run = Run(tmp_path, 1, seed=2)
-    fleet = Fleet("planted", None, np.array)  # type: ignore[arg-type]
+    fleet = Fleet("planted", np.array)
     sender = Sender(fleet, FullDevice(full_owner(), 1), 0, run)
     fleet.senders.append(sender)
     sender.windows = {

@@ -11,7 +11,7 @@ from ciphermote.base.errors import KeyFileError, ParameterError
 from ciphermote.gateway.database import sqlite
 from ciphermote.gateway.database.interface import StatementError, fault_of
 from ciphermote.gateway.database.postgres import PostgresDatabase, connection_string, migrate
-from postgres_support import postgres_server
+from postgres_support import new_database, postgres_server
 from psycopg.conninfo import conninfo_to_dict
 
 _TYPES = {"INTEGER": "bigint", "REAL": "double precision", "TEXT": "text", "BLOB": "bytea"}
@@ -19,7 +19,7 @@ _TYPES = {"INTEGER": "bigint", "REAL": "double precision", "TEXT": "text", "BLOB
 
 @pytest.fixture
 def opened() -> PostgresDatabase:
-    url = postgres_server().create()
+    url = new_database()
     migrate(url)
     return PostgresDatabase(url)
 
@@ -63,7 +63,7 @@ def test_a_server_elsewhere_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_applications_database_is_left_alone() -> None:
-    url = postgres_server().create()
+    url = new_database()
     PostgresDatabase(url).connection.execute("CREATE TABLE notes (text TEXT)")
     with pytest.raises(KeyFileError, match="another application"):
         migrate(url)

@@ -123,7 +123,7 @@ def test_nobody_takes_messages_from_the_gateway(here: Site, thieves: int) -> Non
     device, station = new_device(here, first)
     others = [new_device(here, first + number)[1] for number in range(1, thieves + 1)]
     for thief in others:
-        for name in ("gateway", "x"):
+        for name in ("gateways", "x"):
             assert thief.subscribe(f"$share/{name}/ciphermote/+/up") == "Not authorized"
     for number in range(SENT):
         station.publish(device.encrypt([1.0]), number.to_bytes(2, "little"))
@@ -137,11 +137,12 @@ def test_nobody_takes_the_gateways_place_at_the_broker(here: Site) -> None:
     device, station = new_device(here, 40)
     _, at_thief = new_device(here, 41)
     at_thief.leave()
+    own = (here.server.data / "mosquitto/gateway.user").read_text()
     connected, stop = here.server.log().count("broker connected"), threading.Event()
 
     def take_over() -> None:
         while not stop.is_set():
-            for name in ("ciphermote-gateway", "gateway"):
+            for name in ("gateway-0", own):
                 thief = here.station(user_of(41), at_thief.token, client_id=name).ready()
                 thief.leave()
 

@@ -414,7 +414,7 @@ def test_a_whole_gateway_with_a_store(tmp_path: Path, s3: S3, door: Door) -> Non
     key, secret = s3.environment["AWS_ACCESS_KEY_ID"], s3.environment["AWS_SECRET_ACCESS_KEY"]
     credentials.write_text(f"[default]\naws_access_key_id = {key}\naws_secret_access_key = {secret}\n")
     environment = {
-        "AWS_ENDPOINT_URL": door.endpoint,
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{door.port}",
         "AWS_SHARED_CREDENTIALS_FILE": str(credentials),
     }
     with pytest.MonkeyPatch.context() as patch:

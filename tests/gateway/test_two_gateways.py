@@ -88,10 +88,10 @@ def in_between(site: Site, monkeypatch: pytest.MonkeyPatch, act: Callable[[], ob
     append = site.gateway.store.append
     acts = [act]
 
-    def appended(pieces: Any, now: float) -> Any:
+    def appended(*round_: Any) -> Any:
         if acts:
             acts.pop()()
-        return append(pieces, now)
+        return append(*round_)
 
     monkeypatch.setattr(site.gateway.store, "append", appended)
 
@@ -173,9 +173,9 @@ def test_what_was_judged_by_a_round_that_the_other_one_overtook_is_judged_again(
         going_on = threading.Event()
         append = two.gateway.store.append
 
-        def held(pieces: Any, now: float) -> Any:
+        def held(*round_: Any) -> Any:
             going_on.wait(20)
-            return append(pieces, now)
+            return append(*round_)
 
         monkeypatch.setattr(two.gateway.store, "append", held)
         waiting = []

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ciphermote gateway`: back up, restore and verify what a gateway has stored."""
+"""`ciphermote gateway`: back up, restore, verify and move what a gateway has stored."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ciphermote.base.errors import ParameterError
-from ciphermote.cli.console import fail, say
+from ciphermote.cli.console import fail, progress_bar, say
+
+if TYPE_CHECKING:
+    from ciphermote.gateway.moving.ends import Place
 
 gateway = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Back up, restore and verify what a gateway has stored, on its machine.",
+    help="Back up, restore, verify and move what a gateway has stored, on its machine.",
 )
 
 DataOption = Annotated[
@@ -157,6 +160,110 @@ def verify(data: DataOption = Path("ciphermote-gateway"), database: DatabaseOpti
     if count:
         fail(f"{count:,} damaged: restore a backup, or have jobs leave damaged windows out.")
     say(f"No damage: the database and {read:,} bytes of windows and files are as they were stored.")
+
+
+SourceDatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="The database to move from, if it is not in the directory: postgresql://USER@HOST/NAME.",
+    ),
+]
+
+
+@gateway.command()
+def migrate(
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="URL or DIR",
+            help="Where to: a database, postgresql://USER@HOST/NAME, or a new directory.",
+        ),
+    ],
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The object store that the bytes go to: s3://BUCKET/PREFIX, or gs:// or az://. Without it "
+            "they go to the new directory, or stay where they are if --to names a database.",
+        ),
+    ] = None,
+    data: DataOption = Path("ciphermote-gateway"),
+    database: SourceDatabaseOption = None,
+    leave_out_damaged: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-damaged",
+            help="Move the rest if bytes are damaged, which count as deleted from then on.",
+        ),
+    ] = False,
+) -> None:
+    """Move all of a stopped gateway's data to another database and another store, or back to a directory.
+
+    Everything is copied and compared before the target can be served. A run that was stopped goes on when the
+    command is given again. The gateway that was moved does not start any more; what it has stays as it is.
+
+    Example:
+
+        ciphermote gateway migrate --data /var/lib/ciphermote --to postgresql://ciphermote@db.example/gateway
+        --store s3://BUCKET/PREFIX
+    """
+    with _Packages():
+        from ciphermote.gateway.database.interface import ERRORS, fault_of
+        from ciphermote.gateway.moving.ends import Place
+        from ciphermote.gateway.moving.move import move
+    target = Place.of_target(to, data, store)
+    try:
+        found = move(
+            _source(data, database),
+            target,
+            progress_bar,
+            typer.echo,
+            leave_out=leave_out_damaged,
+        )
+    except (OSError, *ERRORS) as error:
+        if fault_of(error) == "damage":
+            fail(f"A database is damaged ({error}): restore a backup, and move that.")
+        fail(f"The move has stopped ({error}): give the command again, and it goes on where it stopped.")
+    if found.was_done:
+        say(f"The data of {data} are in {target} already.")
+        return
+    say(
+        f"{found.rows:,} rows and {found.size:,} bytes are the same in {target}; {found.copied:,} bytes were "
+        f"copied by this run, in {found.seconds:,.0f} s. Start the gateway there."
+    )
+
+
+@gateway.command()
+def reopen(
+    data: DataOption = Path("ciphermote-gateway"),
+    database: SourceDatabaseOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Let a gateway start again whose data were moved elsewhere, or were being moved.
+
+    It has what it had before the move. What the other one has received since is not here, and devices do not
+    send it again: never serve both.
+
+    Example:
+
+        ciphermote gateway reopen --data /var/lib/ciphermote
+    """
+    with _Packages():
+        from ciphermote.gateway.moving.move import reopen as run
+    source = _source(data, database)
+    if not yes:
+        typer.confirm(f"Is the gateway stopped that the data of {source} were moved to?", abort=True)
+    say(f"{source} starts again. Remove what is in {run(data, database)}: a new move needs it empty.")
+
+
+def _source(data: Path, database: str | None) -> Place:
+    from ciphermote.gateway.database.opening import check_url
+    from ciphermote.gateway.moving.ends import Place
+
+    if database is not None:
+        check_url(database)
+    return Place(data, database, None)
 
 
 class _Packages:

@@ -44,6 +44,13 @@ def serve(
             "certificate.",
         ),
     ] = None,
+    broker_password: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The password that all gateways of the broker share; without it, the one in the directory.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that compute.")] = 1,
     reserve: Annotated[
         int,
@@ -77,6 +84,15 @@ def serve(
             envvar="CIPHERMOTE_DATABASE",
         ),
     ] = None,
+    compute: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Compute jobs on a Ray cluster, of which this machine is a node; of its head, as ray start "
+            "--address takes it. Its token and certificates are those of RAY_AUTH_TOKEN_PATH and RAY_TLS_*.",
+            envvar="CIPHERMOTE_COMPUTE",
+        ),
+    ] = None,
 ) -> None:
     """Run a gateway: receive and store fleets' ciphertexts, and run their owners' computations.
 
@@ -95,6 +111,7 @@ def serve(
         import uvloop
 
         from ciphermote.gateway.database.opening import check_url as check_database
+        from ciphermote.gateway.executors.opening import check_compute
         from ciphermote.gateway.gateway_files import OWNER_TOKEN_FILE
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
@@ -117,11 +134,13 @@ def serve(
         name, _, number = broker.partition(":")
         if not name or (number and not (number_text.is_natural(number) and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
-        found = Broker(name, int(number or 8883), broker_ca)
+        found = Broker(name, int(number or 8883), broker_ca, broker_password)
     if database is not None:
         check_database(database)
+    if compute is not None:
+        check_compute(compute)
     limits = reserve << 20, segment << 20
-    settings = Settings(data, host, port, certificate, key, found, workers, *limits, store, database)
+    settings = Settings(data, host, port, certificate, key, found, workers, *limits, store, database, compute)
     _check_address(host, port)
     configure()
     ready = f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}."

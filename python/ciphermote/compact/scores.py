@@ -39,8 +39,8 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -342,6 +342,12 @@ class CompactScores:
     positions: NDArray[np.uint32]
     windows: tuple[SentWindow, ...]
     c0: NDArray[np.uint64] = field(repr=False)
+
+    @classmethod
+    def joined(cls, parts: Sequence[CompactScores]) -> CompactScores:
+        """Join scores by one plan of different windows, which ascend from part to part."""
+        windows = tuple(window for part in parts for window in part.windows)
+        return replace(parts[0], windows=windows, c0=np.concatenate([part.c0 for part in parts]))
 
     def to_bytes(self) -> bytes:
         runs = packing.runs(self.positions)

@@ -34,6 +34,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,15 @@ class CompactSum:
         self._contributors: dict[tuple[int, int, int], int] = {}
         self._largest: list[bounds.Term] = []
         self._sum = _evaluator.CompactSum(context_of(compact.parameters))
+        self._merged: NDArray[np.uint32] | None = None
+        """Residues of the sums that were merged into this one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_sum": None, "_merged": self._residues()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._sum = _evaluator.CompactSum(context_of(self.set.parameters))
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
@@ -98,6 +108,29 @@ class CompactSum:
         self._sum.add(seed, self.positions, payload, self.set.dropped_bits, weight)
         self._contributors[place] = weight
         self._largest.append(bounds.Term(weight, window.largest_value))
+
+    def merge(self, other: CompactSum) -> None:
+        """Add the windows of another sum. Raises MismatchError for a sum of another set or key, at other
+        positions, or with a window that is in this one."""
+        of = self.set, self.key_id, self._place
+        if (other.set, other.key_id, other._place) != of or other._contributors.keys() & self._contributors:
+            raise MismatchError(
+                "The sums are of different fleets or positions, or have a window in common, and a window "
+                "counts once: merge sums of different windows of one fleet."
+            )
+        added = other._residues()
+        self._merged = added if self._merged is None else self._plus(self._merged, added)
+        self._contributors.update(other._contributors)
+        self._largest += other._largest
+
+    def _residues(self) -> NDArray[np.uint32]:
+        """Return uint32 [2, primes, n], coefficients."""
+        found = self._sum.residues()
+        return found if self._merged is None else self._plus(found, self._merged)
+
+    def _plus(self, a: NDArray[np.uint32], b: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        moduli = np.array(self.set.primes, dtype=np.uint64)[:, np.newaxis]
+        return ((a.astype(np.uint64) + b) % moduli).astype(np.uint32)
 
     def _payload(self, window: Window) -> NDArray[np.uint64]:
         """Return a window's coefficients at the sum's positions."""
@@ -131,7 +164,7 @@ class CompactSum:
         if dropped is None:
             dropped = bounds.most_dropped(self.set, weights) if weights else 0
         bounds.check(self.set, self._largest, dropped)
-        residues = self._sum.residues()
+        residues = self._residues()
         c0 = composed(self.set, residues[0][:, self.positions])
         modulus = np.uint64(self.set.modulus)
         bias = np.uint64(bounds.bias(self.set, weights) % self.set.modulus)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ciphermote.gateway.database.interface import Connection, Database
+from ciphermote.gateway.database.interface import ERRORS, Connection, Database
 from ciphermote.gateway.pages import page
 from ciphermote.gateway.quotas import check_number
 from ciphermote.gateway.refusals import Refusal
@@ -103,7 +103,7 @@ class Access:
         """Name the sender of a header in a log; empty if unknown."""
         try:
             return self.principal(authorization, "device", "owner", "operator").named
-        except Refusal:
+        except (Refusal, *ERRORS):
             return {}
 
     def of_token(self, token: str) -> Principal:

@@ -685,9 +685,9 @@ async def healthz() -> Health:
     responses={503: {"description": "The gateway cannot take anything now", "model": Readiness}},
 )
 def readyz(gateway: TheGateway) -> Response:
-    """Check that the gateway accepts deliveries."""
+    """Check that the gateway accepts deliveries, and whether it computes jobs."""
     reason = gateway.ready()
-    found = Readiness(ready=reason is None, reason=reason)
+    found = Readiness(ready=reason is None, reason=reason, jobs_wait=gateway.computing_trouble)
     return JSONResponse(found.model_dump(), status_code=503 if reason else 200)
 
 
@@ -698,8 +698,7 @@ def readyz(gateway: TheGateway) -> Response:
 )
 def metrics(gateway: TheGateway, operator: _Operator) -> Response:
     """Return metrics for Prometheus; needs an operator's token."""
-    gateway.ready()
-    gateway.metrics.jobs_queued.set(gateway.jobs.waiting())
+    gateway.measure()
     return Response(generate_latest(gateway.metrics.registry), media_type="text/plain; version=0.0.4")
 
 
@@ -763,6 +762,7 @@ class Deliveries:
             log_caller(scope, self._gateway.access)
             response = _answered(Request(scope), refusal)
         except Exception as error:
+            scope["app"] = self._app  # as the application itself does
             log_caller(scope, self._gateway.access)
             response = await _not_stored(Request(scope), error)
         else:

@@ -84,7 +84,7 @@ def back_up(data: Path, target: Path, secrets: Path | None = None) -> Copied:
         else:
             _back_up_with_store(data / DATABASE_FILE, scratch, target, store, copied)
     if secrets is not None:
-        _copy_secrets(data, secrets)
+        copy_secrets(data, secrets)
     return copied
 
 
@@ -161,7 +161,7 @@ def restore(backup: Path, secrets: Path, data: Path) -> None:
     if data.exists() and any(data.iterdir()):
         raise KeyFileError(f"{data} is not empty: name a directory that is, or one that is not there.")
     _make(data)
-    _copy_secrets(secrets, data)
+    copy_secrets(secrets, data)
     for folder in (SEGMENTS, OBJECTS):
         _make(data / folder)
         if (backup / folder).is_dir():
@@ -233,7 +233,8 @@ def _copy_file(source: Path, target: Path) -> None:
     os.replace(scratch, target)
 
 
-def _copy_secrets(source: Path, target: Path) -> None:
+def copy_secrets(source: Path, target: Path) -> None:
+    """Copy a gateway's keys, tokens and certificates to a directory."""
     for name in _SECRETS:
         if (source / name).exists():
             _copy_file(source / name, target / name)

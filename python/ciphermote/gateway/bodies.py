@@ -19,8 +19,9 @@ from ciphermote.base import json_text
 from ciphermote.base.files import MOST_JSON_BYTES
 from ciphermote.gateway.access import Access
 from ciphermote.gateway.connections import BODY_SECONDS
+from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.logs import bind_caller
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, failed, of_storage
 from ciphermote.rest import routes
 
 _READ_THEMSELVES = tuple(each.pattern() for each in (routes.DELIVERIES, routes.KEYS, routes.REKEY_KEY))
@@ -57,6 +58,9 @@ class Bodies:
             self._access.principal(request.headers.get("authorization"), "device", "owner", "operator")
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, send)
+            return
+        except ERRORS as error:
+            await self._refused(request, of_storage(error) or failed())(scope, receive, send)
             return
         if any(each.fullmatch(scope["path"]) for each in _READ_THEMSELVES):
             await self._app(scope, receive, send)

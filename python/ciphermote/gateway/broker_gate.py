@@ -20,15 +20,16 @@ from pathlib import Path
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.gateway.access import Access
-from ciphermote.gateway.broker_files import GATEWAY_USER
+from ciphermote.gateway.broker_files import is_gateway
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import Refusal
 
 _QUESTION_BYTES = 65536
 _MOST_ENDED = 500
 """The most users in an answer; their names have at most 92 bytes."""
-_OVERLAP_SECONDS = 2.0
-"""Overlap of two periods of ended tokens, because a step of the clock may hide one."""
+_OVERLAP_SECONDS = 10.0
+"""Overlap of two periods of ended tokens, because a step of the clock may hide one, and the clocks of other
+gateways, which end tokens too, may differ by so much."""
 _LONGEST_PATH = 107
 """The most bytes in a local socket's name."""
 
@@ -46,7 +47,7 @@ def plugin_path() -> Path:
 
 
 class BrokerGate:
-    """Listens at path from its creation until close. password: the gateway's own at the broker."""
+    """Listens at path from its creation until close. password: that of its gateways at the broker."""
 
     def __init__(self, access: Access, path: Path, password: str) -> None:
         self._access = access
@@ -76,7 +77,8 @@ class BrokerGate:
     def turn_out(self, user: str) -> None:
         """Make the broker disconnect a user, who may reconnect if the token is still valid."""
         with self._lock:
-            self._unwelcome.add(user)
+            if self._links:  # another gateway's broker finds the token among those that have ended
+                self._unwelcome.add(user)
 
     def _accept(self) -> None:
         while True:
@@ -117,7 +119,7 @@ class BrokerGate:
         return b"y" if self._lets_in(user.decode(), password, address.decode()) else b"n"
 
     def _lets_in(self, user: str, password: bytes, address: str) -> bool:
-        if user == GATEWAY_USER:
+        if is_gateway(user):
             return hmac.compare_digest(password, self._password)
         try:
             found = self._access.of_token(password.decode(errors="replace"))
@@ -148,6 +150,8 @@ class _Ended:
         since = (now - age if self._since is None else min(self._since, now)) - _OVERLAP_SECONDS
         found = dict(self._access.ended(since, now))
         fresh = [token for token in found if token not in self._told]
+        if fresh:  # or another gateway's revocation might not be known yet when they come again
+            self._access.forget()
         told, left = fresh[:_MOST_ENDED], fresh[_MOST_ENDED:]
         self._told = found.keys() - set(left)
         self._since = since + _OVERLAP_SECONDS if left else now

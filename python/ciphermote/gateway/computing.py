@@ -1,58 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute jobs, from stored windows to the owner's ciphertexts, without any key that decrypts."""
+"""Compute jobs, from stored windows to the owner's ciphertexts, without any key that decrypts.
+
+A job is cut into tasks (tasks.py), which an executor computes: how depends on the job alone, so that every
+executor gives the same bytes.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
-from itertools import groupby, islice
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from ciphermote import _core
-from ciphermote import _evaluator as native
 from ciphermote.base.errors import EngineError, Error
 from ciphermote.base.words import count_of
-from ciphermote.ciphertext import Ciphertext
 from ciphermote.compact import bounds as compact_bounds
-from ciphermote.compact.frames import Window
-from ciphermote.compact.scores import CompactScorer, ScorePlan
-from ciphermote.compact.sums import CompactSum
-from ciphermote.compact.windows import CompactWindows, most_windows
+from ciphermote.compact.scores import CompactScorer, CompactScores, ScorePlan
+from ciphermote.compact.windows import most_windows
 from ciphermote.evaluate.evaluation_keys import EvaluationKeys
-from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.evaluate.linear_model import LinearModel
-from ciphermote.formats import frame_finder
-from ciphermote.gateway import contributors, rekeyed
+from ciphermote.gateway import contributors, tasks
 from ciphermote.gateway.database.interface import Connection
 from ciphermote.gateway.devices import signed, unsigned
+from ciphermote.gateway.executors.interface import Call, Executor, Run
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.sources import GivenSource, Source, StoreSource, UrlSource
 from ciphermote.gateway.store.extents import parse_extents
-from ciphermote.gateway.store.interface import Reader, Store
+from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
-from ciphermote.gateway.switching import KeyPath
+from ciphermote.gateway.switching import steps_of
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
-from ciphermote.parameters.native import context_of
-from ciphermote.parameters.noise import Key
 from ciphermote.rest.grouping import groups_of
 from ciphermote.rest.requests import AnswerForm, FullFleet
+
+_T = TypeVar("_T")
 
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""
 
-_THREADS = len(os.sched_getaffinity(0))
-_AT_ONCE = 128
-"""Number of windows to read and add at a time: a few MB."""
+_CHECKED_AT_ONCE = 128
+"""Number of windows to read and check at a time: a few MB."""
+_SUM_BYTES = 64 << 20
+_SUM_WINDOWS = 2048
+_PRODUCT_WINDOWS = 32
+_CONVERTED = 64
+"""What one task takes, for 50 ms or more of a core: the most bytes and windows that are added up, windows
+that are multiplied or scored, and sums that become bytes or are converted to the owner's key."""
 _NAMED = 5
 """The most damaged windows that an error names."""
 
@@ -90,26 +90,29 @@ class Input(NamedTuple):
         found = self.signed_device_owner_key if self.signed_owner_key is None else self.signed_owner_key
         return fleet.key_id if found is None else unsigned(found)
 
-    def is_as_sent(self, fleet: Fleet) -> bool:
-        """Whether the window is as its device sent it, for the fleet's present key."""
-        return self.signed_owner_key is None and self.owner_key(fleet) == fleet.key_id
-
     def can_answer(self, fleet: Fleet) -> bool:
         """Whether its device has keys of the fleet's present key."""
         return self.signed_device_owner_key in (None, signed(fleet.key_id))
-
-    @property
-    def key_id(self) -> int:
-        return unsigned(self.signed_key_id)
 
     @property
     def largest(self) -> float | None:
         """The bound on values for which the device was enrolled; None for enrolments by older versions."""
         return self.largest_value or None
 
-    @property
-    def random(self) -> bytes:
-        return unsigned(self.signed_random).to_bytes(8, "little")
+    def for_tasks(self, fleet: Fleet) -> tasks.Window:
+        return tasks.Window(
+            self.device,
+            self.epoch,
+            unsigned(self.signed_key_id),
+            self.largest,
+            self.rekey,
+            self.number,
+            self.counter,
+            unsigned(self.signed_random).to_bytes(8, "little"),
+            self.extents,
+            self.owner_key(fleet),
+            self.signed_owner_key is not None,
+        )
 
 
 def inputs_of(job: Job, database: Connection) -> list[Input]:
@@ -160,35 +163,46 @@ class _Output:
         return self._store.put(content)
 
 
-def compute(
-    job: Job,
-    jobs: Jobs,
-    mailbox: Mailbox,
-    database: Connection,
-    reader: Reader,
-    checker: WindowChecker,
-    store: Store,
-    progress: Progress,
-) -> Result:
-    """Compute a job's result, and store its ciphertexts as objects. Raises Error if it cannot be computed."""
-    inputs = inputs_of(job, database)
+@dataclass(frozen=True)
+class Site:
+    """What computing uses of the gateway whose jobs it computes."""
+
+    jobs: Jobs
+    mailbox: Mailbox
+    database: Connection
+    store: Store
+    checker: WindowChecker
+
+
+def compute(job: Job, site: Site, executor: Executor, progress: Progress) -> Result:
+    """Compute a job's result, and store its ciphertexts as objects. Raises Error if it cannot be computed;
+    ExecutorUnavailable or TaskLost if its executor fails."""
+    checker = site.checker
+    inputs = inputs_of(job, site.database)
     asked = len(inputs)
     if any(not found.extents for found in inputs):
         raise EngineError(
             "Windows of its interval are deleted, for the fleet keeps them no longer: ask for a later one."
         )
     progress(0, len(inputs))
-    output = _Output(store, room_for_bytes(database, job.fleet.tenant))
+    output = _Output(site.store, room_for_bytes(site.database, job.fleet.tenant))
 
     def compute_parts() -> tuple[list[str], int]:
         """Return digests of the ciphertexts, and the number of windows whose devices cannot fetch an
         answer."""
         if not inputs:
             return [], 0
-        if job.fleet.is_compact:
-            return [output.put(part) for part in _compact_parts(job, inputs, reader, progress)], 0
-        computation = _FullComputation(job, jobs, mailbox, database, reader, store, progress)
-        return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
+        source = StoreSource(site.store)
+        try:
+            with Run(executor, lambda done: progress(done, len(inputs))) as run:
+                if job.fleet.is_compact:
+                    return [
+                        output.put(part) for part in _CompactComputation(job, source, run).parts(inputs)
+                    ], 0
+                computation = _FullComputation(job, site, source, run)
+                return [output.put(part) for part in computation.parts(inputs)], computation.unanswered
+        finally:
+            source.close()
 
     if job.fleet.is_compact:  # packets have tags alone; frames have checksums, which the evaluator looks at
         inputs = _undamaged(job, inputs, checker, progress)
@@ -217,7 +231,7 @@ def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: 
     """Return the undamaged windows. Raises EngineError that names the others, unless the job leaves them
     out."""
     damaged: dict[Input, str] = {}
-    for batch in _batches(_by_place(inputs)):
+    for batch in _packs(_by_place(inputs), _CHECKED_AT_ONCE):
         faults = checker.faults(job.fleet, [found.stored for found in batch])
         for found, fault in zip(batch, faults, strict=True):
             if fault is not None:
@@ -239,16 +253,6 @@ def damage_error(faults: Sequence[str], count: int) -> EngineError:
     )
 
 
-def known_of(found: Input, data: bytes | memoryview, fleet: Fleet) -> Known:
-    """Return what is known about a window's values. data: its frames."""
-    definition = fleet.definition
-    assert isinstance(definition, FullFleet)
-    if definition.log2_scale is None or found.largest is None:
-        return Known(found.largest)
-    key: Key = "symmetric" if frame_finder.is_seeded(data) else "asymmetric"
-    return Known.encrypted(found.largest, fleet.parameters, key, 2.0**definition.log2_scale)
-
-
 def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
     """Return the windows of each group of devices (rest/grouping.py); one group if the job names none."""
     if job.spec.groups is None:
@@ -258,78 +262,6 @@ def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
         of_devices.setdefault(found.device, []).append(found)
     groups = groups_of(of_devices, job.spec.groups, job.id, is_compact=job.fleet.is_compact)
     return [[found for device in group for found in of_devices[device]] for group in groups]
-
-
-def _compact_parts(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> Iterator[bytes]:
-    """Yield the files of a compact fleet's result."""
-    groups = _in_groups(job, inputs)
-    if job.spec.kind == "linear":
-        yield _compact_scores(job, inputs, reader, progress)
-    elif job.spec.groups is not None and len(groups) == len({found.device for found in inputs}):
-        yield from _compact_windows(job, inputs, reader, progress)
-    else:
-        done = 0
-        for group in groups:
-            yield _compact_sum(job, group, reader, partial(_progress_from, progress, done, len(inputs)))
-            done += len(group)
-
-
-def _progress_from(progress: Progress, before: int, whole: int, done: int, _: int) -> None:
-    """Report progress of a part, of which `before` windows came before."""
-    progress(before + done, whole)
-
-
-def _compact_windows(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> Iterator[bytes]:
-    """Yield files of the windows themselves, for groups of one device."""
-    fleet, positions = job.fleet, sorted(job.fleet.positions)
-    given = iter(enumerate(inputs, 1))
-    while batch := list(islice(given, most_windows(fleet.compact_set, len(positions)))):
-        windows = []
-        for done, found in batch:
-            windows.append(_compact_window(fleet, found, reader.read(parse_extents(found.extents))))
-            progress(done, len(inputs))
-        yield CompactWindows.of(fleet.compact_set, fleet.key_id, positions, windows).to_bytes()
-
-
-def _compact_sum(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> bytes:
-    fleet, given = job.fleet, job.spec.weights
-    weights = [1 if given is None else int(given[found.device]) for found in inputs]
-    # Refused by what was declared, before anything is added.
-    terms = [
-        compact_bounds.Term(w, int(found.largest_value))
-        for w, found in zip(weights, inputs, strict=True)
-        if w
-    ]
-    compact_bounds.check(fleet.compact_set, terms)
-    total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
-    weighted = {found: weight for found, weight in zip(inputs, weights, strict=True) if weight}
-    ordered = _by_place(weighted)
-    for done, (found, data) in enumerate(zip(ordered, _read(reader, ordered), strict=True), 1):
-        total.add(_compact_window(fleet, found, data), weighted[found])
-        progress(done, len(inputs))
-    return total.result(None).to_bytes()
-
-
-def _compact_scores(job: Job, inputs: list[Input], reader: Reader, progress: Progress) -> bytes:
-    fleet, fields = job.fleet, job.spec.model
-    assert fields is not None
-    # Refused by what was declared, before anything is computed.
-    largest = max(int(found.largest_value) for found in inputs)
-    plan = ScorePlan.of(fleet.compact_set, LinearModel.from_fields(fields), largest)
-    scorer = CompactScorer(plan, fleet.key_id, sorted(fleet.positions))
-    scorer.check_size(len(inputs))
-    for done, (found, data) in enumerate(zip(inputs, _read(reader, inputs), strict=True), 1):
-        scorer.add(_compact_window(fleet, found, data))
-        progress(done, len(inputs))
-    return scorer.result().to_bytes()
-
-
-def _read(reader: Reader, inputs: list[Input]) -> Iterator[bytes]:
-    """Yield the bytes of each window."""
-    for batch in _batches(inputs):
-        places = [parse_extents(found.extents) for found in batch]
-        reader.prefetch(places)
-        yield from map(reader.read, places)
 
 
 def _by_place(inputs: Iterable[Input]) -> list[Input]:
@@ -342,208 +274,216 @@ def _by_place(inputs: Iterable[Input]) -> list[Input]:
     return sorted(inputs, key=place)
 
 
-def _batches(inputs: Iterable[Input]) -> Iterator[list[Input]]:
-    given = iter(inputs)
-    while batch := list(islice(given, _AT_ONCE)):
-        yield batch
+def _packs(given: Iterable[_T], most: int) -> Iterator[list[_T]]:
+    left = iter(given)
+    while pack := list(islice(left, most)):
+        yield pack
 
 
-def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
-    stored = native.read_stored(None, found.counter, data)
-    places = sorted((place, at, size) for place, _, _, at, size in stored.parts)
-    packets = [(place, _core.CompactPacket(data[at : at + size]).values()) for place, at, size in places]
-    positions = [np.arange(place, place + len(values), dtype=np.uint32) for place, values in packets]
-    return Window(
-        fleet.compact_set,
-        fleet.key_id,
-        found.device,
-        found.epoch,
-        found.number,
-        found.counter,
-        found.random,
-        int(found.largest_value),
-        np.concatenate(positions),
-        np.concatenate([values for _, values in packets]),
-    )
+def _group_packs(groups: Iterable[list[_T]], most_windows: int) -> Iterator[list[list[_T]]]:
+    """Put groups together, of which each task converts or writes a limited number."""
+    pack: list[list[_T]] = []
+    windows = 0
+    for group in groups:
+        if pack and (len(pack) == _CONVERTED or windows + len(group) > most_windows):
+            yield pack
+            pack, windows = [], 0
+        pack.append(group)
+        windows += len(group)
+    if pack:
+        yield pack
 
 
-class _FullComputation:
+class _Computation:
+    """What both lanes share."""
+
+    def __init__(self, job: Job, source: StoreSource, run: Run) -> None:
+        self._job, self._spec, self._fleet = job, job.spec, job.fleet
+        self._run = run
+        self._source = source
+        self._reader = source.store.reader()
+        self._switching: tuple[str, ...] = ()
+        """Digests of the objects that switch from earlier owner keys."""
+
+    def _source_of(self, windows: Iterable[tasks.Window]) -> Source:
+        """Return what a task over these windows reads from."""
+        store = self._source.store
+        if self._run.executor.reads == "directory":
+            return self._source
+        if store.url is not None:
+            return UrlSource(store.url)
+        given = list(windows)
+        digests = (*self._switching, *(window.rekey for window in given if window.rekey is not None))
+        try:
+            return GivenSource.of(store, self._reader, (window.extents for window in given), digests)
+        finally:
+            self._reader.close()
+
+    def _call(self, task: Any, plan: Any, windows: list[tasks.Window]) -> Call:
+        return Call(task, (plan, self._source_of(windows), windows), len(windows))
+
+    def _group_call(self, task: Any, plan: Any, groups: list[list[tasks.Window]]) -> Call:
+        windows = list(chain.from_iterable(groups))
+        return Call(task, (plan, self._source_of(windows), groups), len(windows))
+
+
+class _CompactComputation(_Computation):
+    """A computation over compact packets."""
+
+    def parts(self, inputs: list[Input]) -> Iterator[bytes]:
+        """Yield the files of the result."""
+        spec, fleet = self._spec, self._fleet
+        plan = tasks.CompactPlan(fleet.compact_set, fleet.key_id, tuple(sorted(fleet.positions)))
+        groups = _in_groups(self._job, inputs)
+        if spec.kind == "linear":
+            yield self._scores(plan, inputs)
+        elif spec.groups is not None and len(groups) == len({found.device for found in inputs}):
+            yield from self._windows(plan, inputs)
+        else:
+            yield from self._sums(plan, groups)
+
+    def _windows(self, plan: tasks.CompactPlan, inputs: list[Input]) -> Iterator[bytes]:
+        """Yield files of the windows themselves, for groups of one device."""
+        windows = (found.for_tasks(self._fleet) for found in inputs)
+        packs = _packs(windows, most_windows(plan.set, len(plan.positions)))
+        return self._run.results(self._call(tasks.compact_windows, plan, pack) for pack in packs)
+
+    def _sums(self, plan: tasks.CompactPlan, groups: list[list[Input]]) -> Iterator[bytes]:
+        weighted = [self._weighted(group) for group in groups]
+        if len(weighted) == 1:
+            packs = _packs(weighted[0], _SUM_WINDOWS)
+            calls = (self._weighted_call(tasks.compact_sum, plan, pack, [pack]) for pack in packs)
+            yield self._run.combined(calls, tasks.compact_added).result(None).to_bytes()
+            return
+        calls = (
+            self._weighted_call(tasks.compact_group_sums, plan, pack, pack)
+            for pack in _group_packs(weighted, _SUM_WINDOWS)
+        )
+        for found in self._run.results(calls):
+            yield from found
+
+    def _weighted_call(
+        self, task: Any, plan: tasks.CompactPlan, given: Any, groups: list[list[tasks.Weighted]]
+    ) -> Call:
+        windows = [window for group in groups for window, _ in group]
+        return Call(task, (plan, self._source_of(windows), given), len(windows))
+
+    def _weighted(self, inputs: list[Input]) -> list[tasks.Weighted]:
+        """Return a group's windows with their weights, in the store's order; refused by what was declared,
+        before anything is added."""
+        given = self._spec.weights
+        weights = [1 if given is None else int(given[found.device]) for found in inputs]
+        terms = [
+            compact_bounds.Term(w, int(found.largest_value))
+            for w, found in zip(weights, inputs, strict=True)
+            if w
+        ]
+        compact_bounds.check(self._fleet.compact_set, terms)
+        weighted = {found: weight for found, weight in zip(inputs, weights, strict=True) if weight}
+        return [(found.for_tasks(self._fleet), weighted[found]) for found in _by_place(weighted)]
+
+    def _scores(self, plan: tasks.CompactPlan, inputs: list[Input]) -> bytes:
+        fields = self._spec.model
+        assert fields is not None
+        # Refused by what was declared, before anything is computed.
+        largest = max(int(found.largest_value) for found in inputs)
+        scores = ScorePlan.of(plan.set, LinearModel.from_fields(fields), largest)
+        CompactScorer(scores, plan.key_id, plan.positions).check_size(len(inputs))
+        plan = replace(plan, scores=scores)
+        windows = (found.for_tasks(self._fleet) for found in inputs)
+        calls = (self._call(tasks.compact_scores, plan, pack) for pack in _packs(windows, _SUM_WINDOWS))
+        return CompactScores.joined(list(self._run.results(calls))).to_bytes()
+
+
+class _FullComputation(_Computation):
     """A computation over full frames. unanswered: number of windows whose devices cannot fetch an answer."""
 
-    def __init__(
-        self,
-        job: Job,
-        jobs: Jobs,
-        mailbox: Mailbox,
-        database: Connection,
-        reader: Reader,
-        store: Store,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, job: Job, site: Site, source: StoreSource, run: Run) -> None:
+        super().__init__(job, source, run)
         definition = job.fleet.definition
         assert isinstance(definition, FullFleet)
-        self._job = job
-        self._spec = job.spec
-        self._mailbox = mailbox
+        self._mailbox = site.mailbox
         self.unanswered = 0
-        self._fleet = job.fleet
-        self._own_keys = definition.own_keys
-        self._reader = reader
-        self._store = store
-        self._progress = progress
-        self._parameters = job.fleet.parameters
-        self._scheme = definition.scheme
-        self._scale = 1.0 if definition.log2_scale is None else 2.0**definition.log2_scale
-        self._context = context_of(self._parameters, self._scheme)
-        found = {kind: store.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
-        keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
-        self._evaluator = Evaluator(keys, self._scheme)
-        self._path = KeyPath(job.fleet, database, store)
+        parameters, scheme = job.fleet.parameters, definition.scheme
+        digests = site.jobs.keys(job.fleet.id)
+
+        def computer() -> tasks.Computer:
+            found = {kind: site.store.get(digest) for kind, digest in digests.items()}
+            keys = EvaluationKeys(parameters, found.get("galois"), found.get("relin"))
+            return tasks.Computer(keys, scheme)
+
+        name = f"{parameters.id:016x} {scheme} {sorted(digests.items())}"
+        model = self._spec.model
+        steps = steps_of(job.fleet, site.database)
+        self._switching = tuple(digest for _, digest in steps.values())
+        self._plan = tasks.FullPlan(
+            parameters,
+            scheme,
+            1.0 if definition.log2_scale is None else 2.0**definition.log2_scale,
+            job.fleet.key_id,
+            definition.own_keys,
+            self._spec.groups is not None,
+            self._spec.bound,
+            run.executor.share(name, computer),
+            None if model is None else LinearModel.from_fields(model),
+            steps,
+        )
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
         """Yield the result's ciphertexts, each as soon as it is computed."""
         windows = count_of(len(inputs), "window")
         match self._spec.kind:
             case "sum" | "mean":
-                groups = [
-                    group if self._own_keys else _by_place(group) for group in _in_groups(self._job, inputs)
-                ]
-                for group in groups:
-                    windows = count_of(len(group), "window")
-                    self._check_room(f"The {self._spec.kind} of {windows}", group)
-                counted = self._counted([found for group in groups for found in group])
-                for group in groups:
-                    yield self._group_part(list(islice(counted, len(group))))
+                yield from self._sums(_in_groups(self._job, inputs))
             case "weighted-sum":
                 yield self._weighted_sum(inputs)
             case "variance":
                 self._check_room(f"The sum of {windows}", inputs)
                 self._check_room(f"The sum of the squares of {windows}", inputs, power=2)
-                yield from self._sum_and_squares(inputs)
+                given = (found.for_tasks(self._fleet) for found in _by_place(inputs))
+                packs = _packs(given, _PRODUCT_WINDOWS)
+                calls = (self._call(tasks.sum_and_squares, self._plan, pack) for pack in packs)
+                for partial in self._run.combined(calls, tasks.add, self._plan):
+                    yield partial.ciphertext(self._plan).to_seal()
             case "linear":
                 yield from self._scores(inputs)
 
-    def _group_part(self, group: list[Input]) -> bytes:
-        """Return the sum of a group's windows as bytes, or a single one's frames, which are a fifth as long.
-        None, which the owner takes for a bad group's, if devices have made it one that is in the clear and
-        has no bytes. A whole sum's failure is the job's."""
-        if self._spec.groups is not None and len(group) == 1 and not self._own_keys:
-            (found,) = group
-            if found.is_as_sent(self._fleet):
-                return self._frames(found)
-        try:
-            return self._sum(group).to_seal()
-        except EngineError:
-            if self._spec.groups is None:
-                raise
-            return b""
-
-    def _frames(self, found: Input) -> bytes:
-        """Return a window's frames after a declaration of what its device is enrolled for."""
-        data = self._reader.read(parse_extents(found.extents))
-        whole = Ciphertext.from_frames(data, self._parameters, self._scheme, largest=found.largest)
-        return whole.to_frames()
-
-    def _counted(self, inputs: list[Input]) -> Iterator[Input]:
-        for done, found in enumerate(inputs, 1):
-            yield found
-            self._progress(done, len(inputs))
-
-    def _sum(self, inputs: Iterable[Input]) -> Ciphertext:
-        """Add up windows under the owner's present key. Those of one key are added up under it, each device's
-        own sum is converted to its owner's key once, and what is under an earlier one is switched once."""
-        terms: list[Ciphertext] = []
-        for (key_id, is_as_sent), group in self._by_key(inputs).items():
-            if not is_as_sent:
-                summed = self._switched_sum(group, key_id)
-            elif self._own_keys:
-                summed = self._own_sum(group, key_id)
+    def _sums(self, groups: list[list[Input]]) -> Iterator[bytes]:
+        """Yield each group's sum. Groups that one task can add up go together; others are split."""
+        for group in groups:
+            self._check_room(f"The {self._spec.kind} of {count_of(len(group), 'window')}", group)
+        most = self._most_windows(groups[0])
+        for is_small, of_size in groupby(groups, key=lambda group: len(group) <= most):
+            given = (self._ordered(group) for group in of_size)
+            if is_small:
+                packs = _group_packs(given, most)
+                calls = (self._group_call(tasks.group_sums, self._plan, pack) for pack in packs)
+                yield from chain.from_iterable(self._run.results(calls))
             else:
-                summed = self._plain_sum(group, key_id)
-            terms.append(self._path.switched(summed, key_id))
-        return terms[0] if len(terms) == 1 else self._total(terms, self._fleet.key_id)
+                yield from map(self._split_sum, given, repeat(most))
 
-    def _by_key(self, inputs: Iterable[Input]) -> dict[tuple[int, bool], Iterable[Input]]:
-        """Group windows by the owner's key that they are under, and whether they are as their devices sent
-        them."""
-        groups: dict[tuple[int, bool], list[Input]] = {}
-        for found in inputs:
-            place = found.owner_key(self._fleet), found.signed_owner_key is None
-            groups.setdefault(place, []).append(found)
-        return dict(groups)
+    def _ordered(self, group: list[Input]) -> list[tasks.Window]:
+        """Return a group's windows by device, if each has its own key, or as they lie in the store."""
+        return [
+            found.for_tasks(self._fleet) for found in (group if self._plan.own_keys else _by_place(group))
+        ]
 
-    def _total(self, terms: Iterable[Ciphertext], key_id: int) -> Ciphertext:
-        """Add up ciphertexts under one key, no two of which have a window in common."""
-        total, known = native.Sum(self._context), KnownSum(distinct=True)
-        for term in terms:
-            known.add(term.known)
-            total.add(term.hosted)
-        return self._ciphertext(total.total(), key_id, known.known)
+    def _most_windows(self, group: list[Input]) -> int:
+        """Return how many windows one task adds up, by the first one's size: all of a fleet are about as
+        large."""
+        size = sum(extent.size for extent in parse_extents(group[0].extents))
+        return max(1, min(_SUM_WINDOWS, _SUM_BYTES // max(1, size)))
 
-    def _own_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Add up windows of devices that have keys of their own, under an owner's key."""
-        return self._total(self._own_sums(inputs, key_id), key_id)
-
-    def _own_sums(self, inputs: Iterable[Input], key_id: int) -> Iterator[Ciphertext]:
-        for _, of_device in groupby(inputs, key=lambda found: (found.device, found.epoch)):
-            group = iter(of_device)
-            first = next(group)
-            summed = self._plain_sum(_chain(first, group), first.key_id)
-            yield self._path.from_device(summed, first.device, first.rekey, key_id)
-
-    def _switched_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Add up windows that were switched to a key of the owner's."""
-        return self._total(self._switched(inputs), key_id)
-
-    def _switched(self, inputs: Iterable[Input]) -> Iterator[Ciphertext]:
-        for batch in _batches(inputs):
-            places = [parse_extents(found.extents) for found in batch]
-            self._reader.prefetch(places)
-            for found, extents in zip(batch, places, strict=True):
-                yield rekeyed.from_bytes(found.stored, self._fleet, self._reader.read(extents))
-
-    def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Add up windows under one key. Each core adds up a part, without the interpreter's lock."""
-        assert self._fleet.params is not None
-        given = self._viewed(inputs, known := KnownSum(distinct=True))
-        totals = [native.Sum(self._context)]
-        with ThreadPoolExecutor(_THREADS) as pool:
-            running: dict[Future[None], native.Sum] = {}
-            while attempts := list(islice(given, _AT_ONCE)):
-                if len(running) == _THREADS:
-                    free = self._first_done(running)
-                elif len(totals) == len(running):
-                    totals.append(free := native.Sum(self._context))
-                else:
-                    free = next(total for total in totals if total not in running.values())
-                running[pool.submit(free.add_attempts, self._fleet.params, attempts)] = free
-            while running:
-                self._first_done(running)
-        whole = totals[0]
-        for part in totals[1:]:
-            whole.add(part.total())
-        return self._ciphertext(whole.total(), key_id, known.known)
-
-    def _viewed(self, inputs: Iterable[Input], known: KnownSum) -> Iterator[bytes | memoryview]:
-        """Yield the frames of each window, which name the key. No window repeats, so each is a separate,
-        unnamed source."""
-        for batch in _batches(inputs):
-            places = [parse_extents(found.extents) for found in batch]
-            self._reader.prefetch(places)
-            for found, extents in zip(batch, places, strict=True):
-                data = self._reader.view(extents)
-                known.add(known_of(found, data, self._fleet))
-                yield data
-
-    @staticmethod
-    def _first_done(running: dict[Future[None], native.Sum]) -> native.Sum:
-        done = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
-        total = running.pop(done)
-        done.result()
-        return total
-
-    def _ciphertext(self, content: native.Ciphertext, key_id: int, known: Known) -> Ciphertext:
-        return Ciphertext(self._parameters, self._scheme, key_id, content, known)
+    def _split_sum(self, windows: list[tasks.Window], most: int) -> bytes:
+        plan = self._plan
+        packs: Iterable[list[tasks.Window]]
+        if plan.own_keys:  # each device's own sum is converted once
+            packs = map(_flat, _group_packs(_of_devices(windows), most))
+        else:
+            packs = _packs(windows, most)
+        calls = (self._call(tasks.part_sum, plan, pack) for pack in packs)
+        (whole,) = self._run.combined(calls, tasks.add, plan)
+        return tasks.part_bytes(plan, whole)
 
     def _check_room(self, what: str, inputs: list[Input], power: int = 1) -> None:
         """Raises ValueRangeError, before anything is added up, if the sum of the windows' values, or of their
@@ -551,45 +491,32 @@ class _FullComputation:
         known = KnownSum()
         for found in inputs:
             known.add(Known(None if found.largest is None else found.largest**power))
-        primes, scale = len(self._parameters.data_primes), self._scale**power
-        check_room(what, known.largest, self._parameters, primes, scale, self._scheme)
-
-    def _windows(self, inputs: list[Input]) -> Iterator[Ciphertext]:
-        """Yield the windows one by one, under the owner's key."""
-        counted = self._counted(inputs)
-        for batch in _batches(inputs):
-            self._reader.prefetch([parse_extents(found.extents) for found in batch])
-            for found in islice(counted, len(batch)):
-                yield self._sum([found])
+        parameters, scale = self._plan.parameters, self._plan.scale**power
+        check_room(what, known.largest, parameters, len(parameters.data_primes), scale, self._plan.scheme)
 
     def _weighted_sum(self, inputs: list[Input]) -> bytes:
-        assert self._spec.weights is not None
-        terms, weights, most = [], [], 1
-        for device, of_device in groupby(self._counted(inputs), key=lambda found: found.device):
-            group = list(of_device)
-            most = max(most, len(group))
-            self._check_room(f"The sum of the windows of device {device}", group)
-            terms.append(self._sum(group))
-            weights.append(self._spec.weights[device])
+        given = self._spec.weights
+        assert given is not None
+        devices = [list(group) for _, group in groupby(inputs, key=attrgetter("device"))]
+        for group in devices:
+            self._check_room(f"The sum of the windows of device {group[0].device}", group)
+        weights = [given[group[0].device] for group in devices]
+        most = max(map(len, devices))
         bound = None if self._spec.bound is None else self._spec.bound * most
-        return self._evaluator.weighted_sum(terms, weights, bound=bound, distinct=True).to_seal()
-
-    def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
-        sums = [(native.Sum(self._context), KnownSum(distinct=True)) for _ in range(2)]
-        for window in self._windows(_by_place(inputs)):
-            for (total, known), term in zip(sums, (window, self._evaluator.square(window)), strict=True):
-                total.add(term.hosted)
-                known.add(term.known)
-        found = (self._ciphertext(total.total(), self._fleet.key_id, known.known) for total, known in sums)
-        return [each.to_seal() for each in found]
+        windows = ([found.for_tasks(self._fleet) for found in group] for group in devices)
+        packs = _group_packs(windows, self._most_windows(devices[0]))
+        calls = (self._group_call(tasks.device_sums, self._plan, pack) for pack in packs)
+        terms = self._run.handles(calls)
+        whole: bytes = self._run.one(Call(tasks.weighted_sum, (self._plan, weights, bound, *terms)))
+        return whole
 
     def _scores(self, inputs: list[Input]) -> Iterator[bytes]:
-        assert self._spec.model is not None
-        model = LinearModel.from_fields(self._spec.model)
-        for found, window in zip(inputs, self._windows(inputs), strict=True):
-            score = self._evaluator.linear(window, model, feature_bound=self._spec.bound).to_seal()
+        windows = (found.for_tasks(self._fleet) for found in inputs)
+        calls = (self._call(tasks.scores, self._plan, pack) for pack in _packs(windows, _PRODUCT_WINDOWS))
+        found = chain.from_iterable(self._run.results(calls))
+        for window, score in zip(inputs, found, strict=True):
             if self._spec.answer is not None:
-                self._answer(found, score, self._spec.answer)
+                self._answer(window, score, self._spec.answer)
             yield score
 
     def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
@@ -605,6 +532,10 @@ class _FullComputation:
             self.unanswered += 1
 
 
-def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:
-    yield first
-    yield from rest
+def _of_devices(windows: Sequence[tasks.Window]) -> Iterator[list[tasks.Window]]:
+    for _, group in groupby(windows, key=lambda window: (window.device, window.epoch)):
+        yield list(group)
+
+
+def _flat(groups: list[list[tasks.Window]]) -> list[tasks.Window]:
+    return list(chain.from_iterable(groups))

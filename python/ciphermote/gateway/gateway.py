@@ -32,6 +32,7 @@ from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.moving.marks import check_is_here
 from ciphermote.gateway.operator import Operator
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
@@ -40,7 +41,7 @@ from ciphermote.gateway.rotations import Rotations
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.store.opening import open_store, settle_store
 from ciphermote.gateway.verifying import Scrubber
-from ciphermote.gateway.wrapping import Wrapper, make_wrap_key
+from ciphermote.gateway.wrapping import settle_wrap_key
 from ciphermote.rest.requests import TenantRequest
 
 FIRST_TENANT = "home"
@@ -78,10 +79,12 @@ class Gateway:
             ) from None
         os.chmod(folder, 0o700)
         self.database = open_database(folder, settings.database)
+        self.database.watch()
         self.metrics = Metrics()
         try:
+            check_is_here(self.database.connection, settings.database or str(folder))
             settle_store(folder, self.database, settings.store)
-            self.wrapper = self._settle_wrap_key(folder / WRAP_KEY_FILE)
+            self.wrapper = settle_wrap_key(folder / WRAP_KEY_FILE, self.database)
         except BaseException:
             self.database.close()
             self._held.close()
@@ -108,32 +111,13 @@ class Gateway:
         self.mailbox = Mailbox(self.database, self.store, self.wrapper)
         self.retention = Retention(self.database, self.store, folder, self.intake, self.metrics)
         self.scrubber = Scrubber(folder, settings.database, self.store, self.database, self.metrics)
-        self.broker_files = BrokerFiles(folder / BROKER)
+        broker = settings.broker
+        self.broker_files = BrokerFiles(folder / BROKER, None if broker is None else broker.password)
+        self.computing_troubles: dict[int, str] = {}
+        """Why a worker computes nothing, by its number; nothing if it does."""
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
-
-    def _settle_wrap_key(self, path: Path) -> Wrapper:
-        """Make the wrapping key of a new database, or check that this is its key. Raises KeyFileError if it
-        is missing, or another: that could not open any device's tag keys, and no other gateway could open
-        those that it wraps."""
-        with self.database.writing() as database:  # only one of several new gateways makes one
-            row = database.execute("SELECT key_check FROM wrapping").fetchone()
-            if not path.exists() and (row is not None or self._has_any("devices")):
-                raise KeyFileError(
-                    f"{path} is missing, and opens the tag keys of the devices in the database: restore it "
-                    "from a backup, or copy it from another gateway of this database."
-                )
-            make_wrap_key(path)
-            wrapper = Wrapper(path)
-            if row is None:
-                database.execute("INSERT INTO wrapping (key_check) VALUES (?)", (wrapper.check,))
-            elif row["key_check"] != wrapper.check:
-                raise KeyFileError(
-                    f"{path} is not the wrapping key of this database: restore that from a backup, or copy "
-                    "it from another gateway of this database."
-                )
-        return wrapper
 
     def check_authority(self, folder: Path) -> None:
         """Raises KeyFileError if a backup was restored without the certificate authority that clients
@@ -145,7 +129,7 @@ class Gateway:
                 "new authority, whose ca.pem each of them needs then."
             )
 
-    def _has_any(self, table: Literal["devices", "fleets", "tenants"]) -> bool:
+    def _has_any(self, table: Literal["fleets", "tenants"]) -> bool:
         found = self.database.connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()
         return bool(found[0])
 
@@ -170,7 +154,7 @@ class Gateway:
             return "the intake has stopped"
         if self.database.damage is not None:
             return self.database.damage
-        missing = self.database.missing() or self.store.trouble
+        missing = self.database.missing() or self.intake.slowness or self.store.trouble
         if missing is not None:
             return missing
         room = os.statvfs(self.settings.data)
@@ -179,6 +163,16 @@ class Gateway:
         if free < self.settings.reserve_bytes:
             return "the disk is almost full"
         return None
+
+    @property
+    def computing_trouble(self) -> str | None:
+        """Why jobs wait, although the gateway accepts them; None if workers compute them."""
+        return next(filter(None, self.computing_troubles.values()), None)
+
+    def measure(self) -> None:
+        """Bring the metrics up to date that nothing else does."""
+        self.metrics.ready.set(self.ready() is None)
+        self.metrics.jobs_queued.set(self.jobs.waiting())
 
     async def close(self) -> None:
         await asyncio.to_thread(self.scrubber.stop)

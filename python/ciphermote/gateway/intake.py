@@ -34,6 +34,7 @@ from typing import Any, Literal, NamedTuple
 
 from ciphermote import _evaluator
 from ciphermote.formats.receipts import Verdict, receipt_bytes
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.database.interface import ERRORS, Connection, Database, Row, fault_of, write_values
 from ciphermote.gateway.devices import (
     MOST_ATTEMPTS,
@@ -69,6 +70,8 @@ _MOST_SECONDS = 600.0
 """How long a round may be in flight: less than objects that no row refers to stay (retention.py)."""
 _AHEAD_SECONDS = 300.0
 _COUNTER_END = 1 << 63
+_SLOW_SECONDS = 3.0
+"""How long a round may be written to the database before further deliveries are refused."""
 _MOST_REPEATS = 5
 """How often a delivery is judged, or a round written, again, because another gateway was in its way."""
 
@@ -139,6 +142,7 @@ class _Round:
     now: float
     messages: list[_Message]
     started: float = field(default_factory=time.perf_counter)
+    span: telemetry.Span = telemetry.NOTHING
     appended: Future[list[Extent]] | None = None
     """Extents of a round in flight, once its bytes are stored."""
     pieces: list[bytes] = field(default_factory=list)
@@ -359,6 +363,7 @@ class Intake:
         self._stale: queue.SimpleQueue[_Place] = queue.SimpleQueue()
         self._pending = DeviceShares(MOST_PENDING)
         self._pending_bytes = DeviceShares(MOST_PENDING_BYTES)
+        self._writing_since: float | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
@@ -380,6 +385,14 @@ class Intake:
     @property
     def alive(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def slowness(self) -> str | None:
+        """None, or why deliveries are refused now: answers to them would take too long."""
+        since = self._writing_since
+        if since is None or time.monotonic() - since < _SLOW_SECONDS:
+            return None
+        return "the database is slow"
 
     def forget(self, fleet: int, number: int) -> None:
         """Drop the cached state of a device, which has changed in the database."""
@@ -431,6 +444,8 @@ class Intake:
         unfinished deliveries always leave room for others."""
         if self._stopping:
             raise overloaded("The gateway is stopping")
+        if self._writing_since is not None and self.slowness is not None:
+            raise overloaded("The gateway's database is slow")
         return _Room(self._pending, self._pending_bytes, fleet.tenant, (fleet.id, device))
 
     async def take(
@@ -506,8 +521,10 @@ class Intake:
 
     def _round(self, messages: list[_Message]) -> None:
         this = _Round(time.time(), messages)
+        this.span = telemetry.begin("round", deliveries=len(messages))
         try:
-            self._judge_round(this)
+            with this.span.current():
+                self._judge_round(this)
         except Exception as error:
             self._fail([this], error)
             return
@@ -527,7 +544,8 @@ class Intake:
     def _append(self, this: _Round) -> list[Extent]:
         if not this.pieces:
             return []
-        return self._store.append(this.pieces, [sender.fleet for sender in this.senders], this.now)
+        with this.span.current():
+            return self._store.append(this.pieces, [sender.fleet for sender in this.senders], this.now)
 
     def _settle(self) -> Exception | None:
         """Commit and answer rounds whose bytes are stored, in order. Return why one failed, if one did."""
@@ -563,12 +581,14 @@ class Intake:
                 if not isinstance(message.answer, Refusal):
                     message.answer = failure
             self._metrics.storage_failures.inc()
+            this.span.fail(error)
             self._end(this)
 
     def _end(self, this: _Round) -> None:
         """Answer a round, but for what is judged again."""
         self._metrics.rounds.observe(len(this.messages))
         self._metrics.round_seconds.observe(time.perf_counter() - this.started)
+        this.span.end()
         answered = this.messages
         if this.outdated:
             answered = [message for message in this.messages if message.answer is not None]
@@ -612,7 +632,12 @@ class Intake:
         for extent, placed in zip(extents, this.placed, strict=True):
             placed(extent)
         known = set(this.outdated)
-        self._write(this)
+        self._writing_since = time.monotonic()
+        try:
+            with this.span.current():
+                self._write(this)
+        finally:
+            self._writing_since = None
         later = [other for other in self._in_flight if other is not this]
         if this.outdated:
             for other in later:

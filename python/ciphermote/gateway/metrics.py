@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -17,6 +18,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self.ready = Gauge(
+            "ciphermote_ready", "1 while the gateway takes deliveries, else 0", registry=registry
+        )
         self.windows = Counter("ciphermote_windows", "Windows that count", registry=registry)
         self.windows_missing = Gauge(
             "ciphermote_windows_missing",
@@ -50,8 +54,11 @@ class Metrics:
         self.workers = Gauge("ciphermote_workers", "Worker processes that run", registry=registry)
         self.jobs_queued = Gauge("ciphermote_jobs_queued", "Jobs that wait or run", registry=registry)
         self.broker_connected = Gauge(
-            "ciphermote_broker_connected", "1 while the MQTT broker is there", registry=registry
+            "ciphermote_broker_connected",
+            "1 while the MQTT broker is there, else 0; NaN without --broker",
+            registry=registry,
         )
+        self.broker_connected.set(math.nan)
         self.windows_deleted = Counter(
             "ciphermote_windows_deleted", "Windows older than their fleet keeps them", registry=registry
         )
@@ -65,6 +72,10 @@ class Metrics:
             registry=registry,
         )
         self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)
+        # From zero on: the increase of a counter that begins at one does not show.
+        self.refused.labels("forged")
+        for kind in ("jump", "mixed"):
+            self.quarantined.labels(kind)
 
     def show_ended_jobs(self, read: Callable[[], Mapping[str, int]]) -> None:
         """Show the jobs ended by workers, which are other processes. read: returns how many have ever ended,

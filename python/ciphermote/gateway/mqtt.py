@@ -7,12 +7,14 @@ Topics and users are those of broker_files.py. The answer goes to the response t
 own, with the correlation data; its user property "status" is kept (no payload), receipt, or refused (a
 problem, as over HTTP). Each message is answered, because the broker limits a device's messages in flight
 (python/src/broker.c).
+
+The subscription is shared: each message goes to one of the broker's gateways. What goes to one that has died
+has no answer, so its device sends it again, and the broker gives it to the next.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import ssl
 from contextlib import suppress
 
@@ -22,7 +24,6 @@ from paho.mqtt.properties import Properties
 
 from ciphermote.base import number_text
 from ciphermote.gateway.access import UPLINK
-from ciphermote.gateway.broker_files import GATEWAY_USER
 from ciphermote.gateway.broker_gate import BrokerGate
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
@@ -31,10 +32,13 @@ from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import Refusal, failed, of_storage
 from ciphermote.gateway.settings import Broker
 
-SUBSCRIPTION = "ciphermote/+/up"
+SUBSCRIPTION = "$share/gateways/ciphermote/+/up"
 _MOST_AT_ONCE = MOST_PENDING
 _AGAIN_SECONDS = (0.2, 5.0)
-_SESSION_SECONDS = 3600
+_SESSION_SECONDS = 60
+"""How long the broker keeps messages for a gateway that is away, and gives it its share of further ones."""
+_QUIET_SECONDS = 0.5
+_LEAVE_SECONDS = 5.0
 
 
 class Subscriber:
@@ -49,6 +53,7 @@ class Subscriber:
         self._room = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def run(self) -> None:
+        self._gateway.metrics.broker_connected.set(0)
         wait = _AGAIN_SECONDS[0]
         while True:
             try:
@@ -57,11 +62,12 @@ class Subscriber:
                     self._gateway.metrics.broker_connected.set(1)
                     log.info("broker connected", host=self._broker.host, port=self._broker.port)
                     wait = _AGAIN_SECONDS[0]
-                    async for message in client.messages:
-                        await self._room.acquire()
-                        task = asyncio.create_task(self._take(client, message))
-                        self._tasks.add(task)
-                        task.add_done_callback(self._done)
+                    try:
+                        async for message in client.messages:
+                            await self._begin(client, message)
+                    except asyncio.CancelledError:
+                        await self._leave(client)
+                        raise
             except (aiomqtt.MqttError, OSError) as error:
                 log.warning("broker away", error=str(error), again_in=wait)
             finally:
@@ -69,21 +75,38 @@ class Subscriber:
             await asyncio.sleep(wait)
             wait = min(2 * wait, _AGAIN_SECONDS[1])
 
+    async def _begin(self, client: aiomqtt.Client, message: aiomqtt.Message) -> None:
+        await self._room.acquire()
+        task = asyncio.create_task(self._take(client, message))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    async def _leave(self, client: aiomqtt.Client) -> None:
+        """Have the broker give further messages to its other gateways, and answer those that this one has."""
+        with suppress(aiomqtt.MqttError, TimeoutError):
+            async with asyncio.timeout(_LEAVE_SECONDS):
+                await client.unsubscribe(SUBSCRIPTION)
+                with suppress(TimeoutError):
+                    while True:
+                        message = await asyncio.wait_for(anext(client.messages), _QUIET_SECONDS)
+                        await self._begin(client, message)
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._room.release()
 
     def _client(self) -> aiomqtt.Client:
-        password = self._gateway.broker_files.password
+        files = self._gateway.broker_files
         properties = _properties(PacketTypes.CONNECT)
         properties.SessionExpiryInterval = _SESSION_SECONDS
         client = aiomqtt.Client(
             self._broker.host,
             self._broker.port,
             protocol=aiomqtt.ProtocolVersion.V5,
-            username=GATEWAY_USER,
-            password=password,
-            identifier=_client_id(password),
+            username=files.user,
+            password=files.password,
+            identifier=files.user,
             clean_start=False,
             properties=properties,
             tls_context=self._trusted,
@@ -129,11 +152,6 @@ class Subscriber:
         registry = self._gateway.registry
         fleet = registry.fleet(registry.tenant(parts[0]), parts[1])
         return fleet, None if parts[2] == UPLINK else int(parts[2])
-
-
-def _client_id(password: str) -> str:
-    """Return the gateway's client id, which nobody else can guess."""
-    return f"ciphermote-{hashlib.sha256(password.encode()).hexdigest()[:20]}"
 
 
 def _problem(refusal: Refusal) -> bytes:

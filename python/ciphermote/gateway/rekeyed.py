@@ -7,41 +7,51 @@ digest and states what is known of the values, the noise of every switch include
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ciphermote.base.errors import FrameError
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.formats import labels
 from ciphermote.formats.seal import compressed
-from ciphermote.gateway.fleets import Fleet
-from ciphermote.rest.requests import FullFleet
-
-if TYPE_CHECKING:
-    from ciphermote.gateway.stored import StoredWindow
+from ciphermote.parameters import ParameterSet, Scheme
 
 _HEAD = struct.Struct("<4sIHQQ")
 _MAGIC = b"CMRW"
 _ANOTHER = "The bytes are of another window."
 
 
-def to_bytes(window: StoredWindow, ciphertext: Ciphertext) -> bytes:
+class WindowName(Protocol):
+    """What names a window in a fleet."""
+
+    @property
+    def device(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def counter(self) -> int: ...
+
+
+def to_bytes(window: WindowName, ciphertext: Ciphertext) -> bytes:
     """Write a switched window."""
     seal, label = labels.detach(ciphertext.to_seal())
     assert label is not None
     return _head(window) + labels.attach(compressed(seal), label)
 
 
-def from_bytes(window: StoredWindow, fleet: Fleet, data: bytes) -> Ciphertext:
-    """Read a switched window. Raises FrameError if the bytes are damaged, or another window's."""
+def from_bytes(
+    window: WindowName, key_id: int, parameters: ParameterSet, scheme: Scheme, data: bytes
+) -> Ciphertext:
+    """Read a switched window. key_id: the key that it was switched to. Raises FrameError if the bytes are
+    damaged, or another window's."""
     if data[: _HEAD.size] != _head(window):
         raise FrameError(_ANOTHER)
-    definition = fleet.definition
-    assert isinstance(definition, FullFleet)
-    found = Ciphertext.from_seal(data[_HEAD.size :], fleet.parameters, definition.scheme)
-    if found.key_id != window.owner_key:
+    found = Ciphertext.from_seal(data[_HEAD.size :], parameters, scheme)
+    if found.key_id != key_id:
         raise FrameError(_ANOTHER)
     return found
 
 
-def _head(window: StoredWindow) -> bytes:
+def _head(window: WindowName) -> bytes:
     return _HEAD.pack(_MAGIC, window.device, window.epoch, window.number, window.counter)

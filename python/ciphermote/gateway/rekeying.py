@@ -21,16 +21,17 @@ from typing import NamedTuple
 from ciphermote.base.errors import Error
 from ciphermote.ciphertext import Ciphertext
 from ciphermote.gateway import contributors, rekeyed
-from ciphermote.gateway.computing import Cancelled, Input, Progress, Result, damage_error, known_of
+from ciphermote.gateway.computing import Cancelled, Input, Progress, Result, damage_error
 from ciphermote.gateway.database.interface import Connection, Database
-from ciphermote.gateway.devices import signed
+from ciphermote.gateway.devices import signed, unsigned
 from ciphermote.gateway.jobs import Job, is_held
 from ciphermote.gateway.quotas import check_bytes, put_object
 from ciphermote.gateway.replaced import keep_replaced
 from ciphermote.gateway.store.extents import Extent, parse_extents
 from ciphermote.gateway.store.interface import Reader, Store
 from ciphermote.gateway.stored import WindowChecker, parts_of
-from ciphermote.gateway.switching import IS_UNDER, KeyPath
+from ciphermote.gateway.switching import IS_UNDER, path_of
+from ciphermote.gateway.tasks import known_of
 from ciphermote.rest.requests import FullFleet
 
 _BATCH = 64
@@ -68,12 +69,15 @@ class Rekeying:
     ) -> None:
         self._job = job
         self._fleet = job.fleet
+        definition = job.fleet.definition
+        assert isinstance(definition, FullFleet)
+        self._definition = definition
         self._database = database
         self._reader = reader
         self._checker = checker
         self._store = store
         self._progress = progress
-        self._path = KeyPath(job.fleet, database.connection, store)
+        self._path = path_of(job.fleet, database.connection, store)
         self._faults: list[str] = []
         self._damaged = 0
 
@@ -136,7 +140,9 @@ class Rekeying:
         given = window.input
         data = self._reader.read(parse_extents(given.extents))
         if given.signed_owner_key is not None:
-            ciphertext, parts = rekeyed.from_bytes(given.stored, self._fleet, data), window.parts
+            definition, key_id = self._definition, given.owner_key(self._fleet)
+            of = self._fleet.parameters, definition.scheme
+            ciphertext, parts = rekeyed.from_bytes(given.stored, key_id, *of, data), window.parts
         else:
             ciphertext, parts = self._as_sent(given, data), parts_of(self._fleet, given.counter, data)
         ciphertext = self._path.switched(ciphertext, given.owner_key(self._fleet))
@@ -144,12 +150,13 @@ class Rekeying:
 
     def _as_sent(self, given: Input, data: bytes) -> Ciphertext:
         """Read a window as its device sent it, under an owner's key."""
-        definition, parameters = self._fleet.definition, self._fleet.parameters
-        assert isinstance(definition, FullFleet)
+        definition, parameters = self._definition, self._fleet.parameters
         found = Ciphertext.from_frames(data, parameters, definition.scheme)
         # What the device is enrolled for holds, and no window is in a sum twice: its source needs no name.
-        known = known_of(given, data, self._fleet)
-        found = Ciphertext(parameters, definition.scheme, given.key_id, found.hosted, known)
+        scale = 1.0 if definition.log2_scale is None else 2.0**definition.log2_scale
+        known = known_of(parameters, definition.scheme, scale, given.largest, data)
+        key_id = unsigned(given.signed_key_id)
+        found = Ciphertext(parameters, definition.scheme, key_id, found.hosted, known)
         if not definition.own_keys:
             return found
         return self._path.from_device(found, given.device, given.rekey, given.owner_key(self._fleet))

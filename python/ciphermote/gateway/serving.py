@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.boot import boot_clock
 from ciphermote.gateway.broker_gate import BrokerGate, plugin_path
@@ -40,7 +41,9 @@ _RESTART_SECONDS = 0.5
 async def serve(settings: Settings, ready: Callable[[], None]) -> None:
     """Run until SIGTERM or SIGINT; then accepted requests are answered, and workers return their jobs. ready
     is called once the directory is locked and the gateway begins to listen."""
+    telemetry.configure("ciphermote-gateway")
     gateway = Gateway(settings)
+    telemetry.export_metrics("ciphermote-gateway", gateway.metrics.registry, gateway.measure)
     certificate, key = _certificate(gateway)
     gate = None if settings.broker is None else _gate(gateway, settings.broker, certificate, key)
     gateway.intake.start()
@@ -147,18 +150,17 @@ async def _worker(gateway: Gateway, number: int) -> None:
     """Run one worker process, and restart it whenever it ends."""
     while True:
         name = f"worker{number}-{uuid.uuid4().hex[:8]}"
+        read, write = os.pipe()
+        settings = gateway.settings
+        options = {"--database": settings.database, "--compute": settings.compute, "--status": str(write)}
+        command = [sys.executable, "-m", "ciphermote.gateway.worker", str(settings.data), name]
+        command += [str(os.getpid())]
+        command += [word for option, value in options.items() if value for word in (option, value)]
         process = await asyncio.create_subprocess_exec(
-            *(
-                sys.executable,
-                "-m",
-                "ciphermote.gateway.worker",
-                str(gateway.settings.data),
-                name,
-                str(os.getpid()),
-                *filter(None, [gateway.settings.database]),
-            ),
-            stdin=asyncio.subprocess.DEVNULL,
+            *command, stdin=asyncio.subprocess.DEVNULL, pass_fds=(write,)
         )
+        os.close(write)
+        reading = asyncio.create_task(_statuses(gateway, number, read))
         gateway.metrics.workers.inc()
         try:
             status = await process.wait()
@@ -169,8 +171,23 @@ async def _worker(gateway: Gateway, number: int) -> None:
                 await asyncio.wait_for(process.wait(), _STOP_SECONDS)
             raise
         finally:
+            reading.cancel()
             gateway.metrics.workers.dec()
             if process.returncode is None:
                 process.kill()
         await asyncio.to_thread(gateway.jobs.release, name)
         await asyncio.sleep(_RESTART_SECONDS)
+
+
+async def _statuses(gateway: Gateway, number: int, read: int) -> None:
+    """Show why a worker computes nothing, as it tells in lines."""
+    reader = asyncio.StreamReader()
+    with os.fdopen(read, "rb") as pipe:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        try:
+            while line := await reader.readline():
+                gateway.computing_troubles[number] = line.decode().strip()
+        finally:
+            transport.close()

@@ -17,6 +17,7 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.interface import Reader
 from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.rest.requests import FullFleet
 
 _MOST_KEYS = 10_000
 _CHANGED = (
@@ -68,7 +69,9 @@ class WindowChecker:
                 data = self._reader.read(extents)
                 found.append(None)
                 if window.owner_key is not None:
-                    rekeyed.from_bytes(window, fleet, data)
+                    definition = fleet.definition
+                    assert isinstance(definition, FullFleet)
+                    rekeyed.from_bytes(window, window.owner_key, fleet.parameters, definition.scheme, data)
                 else:
                     given.append((fleet.params, self._frames_key(fleet, window), window.counter, data))
                     sent.append(place)

@@ -18,6 +18,7 @@ from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import write_atomically
 from ciphermote.base.secret_files import read_secret_file
 from ciphermote.formats.tags import TAG_KEY_BYTES, TagKeys
+from ciphermote.gateway.database.interface import Database
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -60,6 +61,31 @@ class Wrapper:
             ) from None
         one, two = TAG_KEY_BYTES, 2 * TAG_KEY_BYTES
         return TagKeys(plain[:one], plain[one:two], plain[two:])
+
+
+def settle_wrap_key(path: Path, database: Database) -> Wrapper:
+    """Make the wrapping key of a new database, or check that this is its key. Raises KeyFileError if it is
+    missing, or another: that could not open any device's tag keys, and no other gateway could open those that
+    it wraps."""
+    with database.writing() as connection:  # only one of several new gateways makes one
+        row = connection.execute("SELECT key_check FROM wrapping").fetchone()
+        if not path.exists():
+            (has_devices,) = connection.execute("SELECT EXISTS (SELECT 1 FROM devices)").fetchone()
+            if row is not None or has_devices:
+                raise KeyFileError(
+                    f"{path} is missing, and opens the tag keys of the devices in the database: restore it "
+                    "from a backup, or copy it from another gateway of this database."
+                )
+        make_wrap_key(path)
+        wrapper = Wrapper(path)
+        if row is None:
+            connection.execute("INSERT INTO wrapping (key_check) VALUES (?)", (wrapper.check,))
+        elif row["key_check"] != wrapper.check:
+            raise KeyFileError(
+                f"{path} is not the wrapping key of this database: restore that from a backup, or copy "
+                "it from another gateway of this database."
+            )
+    return wrapper
 
 
 def _place(fleet: int, device: int, epoch: int) -> bytes:

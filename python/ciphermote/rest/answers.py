@@ -341,7 +341,9 @@ class Health(Answer):
 
 
 class Readiness(Answer):
-    """Whether the gateway accepts deliveries; reason: why not."""
+    """Whether the gateway accepts deliveries; reason: why not. jobs_wait: why it computes no jobs, which does
+    not keep it from accepting any."""
 
     ready: bool
     reason: str | None
+    jobs_wait: str | None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol
 
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.logs import log
 
 _ROWS_AT_ONCE = 32
@@ -89,6 +90,8 @@ def fault_of(error: BaseException) -> Fault | None:
 class Database(ABC):
     """The database of one gateway, for all its threads."""
 
+    system: ClassVar[str]
+    """Its name in traces."""
     is_shared: ClassVar[bool]
     """Whether other gateways change it too, so that what is remembered of it may be outdated."""
     skip_locked: ClassVar[str]
@@ -133,14 +136,15 @@ class Database(ABC):
             yield self.connection
             return
         self._local.afterwards = []
-        database = self._begin(beside=beside)
-        try:
-            yield database
-            self._commit()
-        except BaseException as error:
-            self.notice(error)
-            self._roll_back()
-            raise
+        with telemetry.span("transaction", system=self.system):
+            database = self._begin(beside=beside)
+            try:
+                yield database
+                self._commit()
+            except BaseException as error:
+                self.notice(error)
+                self._roll_back()
+                raise
         for action in self._local.afterwards:
             action()
 
@@ -171,6 +175,10 @@ class Database(ABC):
     def clock(self) -> tuple[str, float]:
         """Return a clock's name and its seconds, by which leases last: the same for all who lease, and one
         that no gateway's machine can set."""
+
+    def watch(self) -> None:  # noqa: B027  a file needs no watching
+        """From now on, notice soon that the database's server does not answer: statements fail then, as lost,
+        instead of waiting."""
 
     @abstractmethod
     def missing(self) -> str | None:

@@ -29,6 +29,7 @@ from psycopg.types.string import StrDumper
 
 from ciphermote.base.errors import KeyFileError, ParameterError
 from ciphermote.gateway.database.interface import Connection, Database, Fault, StatementError
+from ciphermote.gateway.database.watch import Watch
 
 _MOST_CONNECTIONS = 10
 """The most connections of a process: a thread that finds none waits for one."""
@@ -54,6 +55,7 @@ _NEWER_THAN = 150_000
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _FAULTS: dict[str, Fault] = {
     "CM001": "deleted",
+    "CM002": "lost",
     "40001": "conflict",
     "40P01": "conflict",
     "55P03": "busy",
@@ -74,6 +76,7 @@ class PostgresDatabase(Database):
     """A database of a PostgreSQL server, with a few connections that threads borrow for a statement or a
     transaction."""
 
+    system = "postgresql"
     is_shared = True
     skip_locked = " FOR UPDATE SKIP LOCKED"
 
@@ -85,7 +88,7 @@ class PostgresDatabase(Database):
         for _ in range(_MOST_CONNECTIONS):
             self._free.put(None)
         self._connection = _Connection(self)
-        self._process = os.getpid()
+        self._watch: Watch | None = None
 
     @property
     def connection(self) -> Connection:
@@ -111,6 +114,9 @@ class PostgresDatabase(Database):
                 self._return(found)
 
     def _borrow(self) -> psycopg.Connection[Any]:
+        watch = self._watch
+        if watch is not None and watch.trouble is not None:
+            raise StatementError("lost", watch.trouble)
         try:
             found = self._free.get(timeout=_WAIT_SECONDS)
         except queue.Empty:
@@ -118,10 +124,13 @@ class PostgresDatabase(Database):
         if found is not None:
             return found
         try:
-            return _connect(self._where)
+            made = _connect(self._where)
         except BaseException:
             self._free.put(None)
             raise
+        if watch is not None:
+            watch.add(made)
+        return made
 
     def _return(self, connection: psycopg.Connection[Any]) -> None:
         if connection.info.transaction_status == TransactionStatus.IDLE:
@@ -201,7 +210,12 @@ class PostgresDatabase(Database):
         ).fetchone()
         return "database", float(seconds)
 
+    def watch(self) -> None:
+        self._watch = Watch(lambda: _connect(self._where, connect_timeout=2), _sentence)
+
     def missing(self) -> str | None:
+        if self._watch is not None:
+            return self._watch.ask()
         try:
             self.connection.execute("SELECT 1")
         except StatementError as error:
@@ -213,6 +227,8 @@ class PostgresDatabase(Database):
         return []
 
     def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
         self._drop_idle()
 
 
@@ -366,9 +382,9 @@ def connection_string(url: str) -> str:
     return make_conninfo(**{**_SETTINGS, **checked, **given})
 
 
-def _connect(where: str) -> psycopg.Connection[Any]:
+def _connect(where: str, **more: Any) -> psycopg.Connection[Any]:
     connection: psycopg.Connection[Any] = psycopg.connect(
-        where, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=_row_factory
+        where, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=_row_factory, **more
     )
     connection.prepared_max = _MOST_PREPARED
     _adapt(connection)

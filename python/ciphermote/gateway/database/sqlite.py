@@ -27,6 +27,7 @@ _MOST_PAGES = 20
 class SqliteDatabase(Database):
     """One database file, with a separate connection for each thread."""
 
+    system = "sqlite"
     is_shared = False
     skip_locked = ""  # a writer is alone
 

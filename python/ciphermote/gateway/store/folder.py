@@ -32,6 +32,7 @@ class FolderStore:
     most_in_flight = 1
     has_orphans = False
     trouble = None
+    url = None
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder / SEGMENTS

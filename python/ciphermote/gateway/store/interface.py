@@ -20,7 +20,7 @@ class StoreUnavailable(OSError):
 
 
 class Owner(Protocol):
-    """Whose bytes are appended: a fleet."""
+    """Owns bytes that are appended: a fleet."""
 
     @property
     def tenant(self) -> int:
@@ -66,6 +66,10 @@ class Store(Protocol):
     """Whether places may be stored that nothing ever referred to, which only their list shows."""
     disk: Path
     """A directory of the disk that must have room for a round."""
+
+    @property
+    def url(self) -> str | None:
+        """The URL of an object store; None for a directory."""
 
     @property
     def trouble(self) -> str | None:

@@ -30,6 +30,7 @@ import obstore.store
 from obstore.exceptions import AlreadyExistsError, BaseError
 
 from ciphermote.base.errors import KeyFileError, ParameterError
+from ciphermote.gateway import telemetry
 from ciphermote.gateway.store import backups
 from ciphermote.gateway.store.extents import DIGEST_BYTES, Extent, digest_of
 from ciphermote.gateway.store.interface import Owner, Stored, StoreUnavailable
@@ -75,12 +76,16 @@ class ObjectStore:
     def claim(self, identity: str) -> None:
         """Mark the prefix as a gateway's, or check that it is. Raises KeyFileError if it is another's, and
         StoreUnavailable."""
-        with _requests():
+        with _requests("claim"):
             with contextlib.suppress(AlreadyExistsError):
                 obstore.put(self._bucket, _IDENTITY, identity.encode(), mode="create")
             found = bytes(obstore.get(self._bucket, _IDENTITY).bytes())
         if found != identity.encode():
             raise KeyFileError(f"{self.url} has another gateway's bytes: name another prefix (--store).")
+
+    def is_empty(self) -> bool:
+        """Whether the prefix has nothing."""
+        return next(self._listed(""), None) is None
 
     @property
     def trouble(self) -> str | None:
@@ -190,19 +195,21 @@ class ObjectStore:
 
     def _each(self, call: Callable[[Any], Any], arguments: Iterable[Any]) -> list[Any]:
         given = list(arguments)
-        return list(map(call, given) if len(given) == 1 else self._pool.map(call, given))
+        if len(given) == 1:
+            return [call(given[0])]
+        return list(self._pool.map(telemetry.carried(call), given))
 
     def _put(self, path: str, content: bytes) -> None:
         parts = len(content) >= _IN_PARTS_BYTES
         try:
-            with _requests():
+            with _requests("put"):
                 obstore.put(self._bucket, path, content, use_multipart=parts, chunk_size=_PART_BYTES)
         except StoreUnavailable:
             self._failed_at = time.monotonic()
             raise
 
     def _get(self, path: str) -> bytes:
-        with _requests():
+        with _requests("get"):
             try:
                 found = obstore.get(self._bucket, path)
                 if found.meta["size"] > _MOST_OBJECT_BYTES:
@@ -212,7 +219,7 @@ class ObjectStore:
                 raise KeyFileError(f"{path} is missing in {self.url}: restore it there.") from None
 
     def _head(self, path: str) -> Stored | None:
-        with _requests():
+        with _requests("head"):
             try:
                 found = obstore.head(self._bucket, path)
             except FileNotFoundError:
@@ -220,7 +227,7 @@ class ObjectStore:
         return Stored(path, found["size"], found["last_modified"].timestamp())
 
     def _listed(self, folder: str) -> Iterator[Stored]:
-        with _requests():
+        with _requests("list"):
             for chunk in obstore.list(self._bucket, folder):
                 for found in chunk:
                     name = found["path"].removeprefix(folder)
@@ -228,7 +235,7 @@ class ObjectStore:
 
     def _remove(self, paths: list[str]) -> None:
         for first in range(0, len(paths), _AT_ONCE):
-            with _requests(), contextlib.suppress(FileNotFoundError):
+            with _requests("delete"), contextlib.suppress(FileNotFoundError):
                 obstore.delete(self._bucket, paths[first : first + _AT_ONCE])
 
 
@@ -253,7 +260,7 @@ class ObjectReader:
             by_place.setdefault(extent.place, []).append(extent)
         if len(by_place) > 1:
             with ThreadPoolExecutor(min(_REQUESTS, len(by_place)), "fetch") as pool:
-                for found in pool.map(self._fetch, by_place.values()):
+                for found in pool.map(telemetry.carried(self._fetch), by_place.values()):
                     self._fetched.update(found)
         else:
             for extents in by_place.values():
@@ -299,9 +306,10 @@ class ObjectReader:
     def _range(self, path: str, begin: int, end: int) -> bytes:
         """Read a range of an object, or as much of it as there is."""
         try:
-            return bytes(obstore.get_range(self._bucket, path, start=begin, end=end))
+            with telemetry.request("store", "get"):
+                return bytes(obstore.get_range(self._bucket, path, start=begin, end=end))
         except BaseError as error:
-            with _requests():
+            with _requests("head"):
                 if obstore.head(self._bucket, path)["size"] <= begin:
                     return b""
             raise StoreUnavailable(f"The object store cannot be used: {_reason(error)}") from None
@@ -354,10 +362,11 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _requests() -> Iterator[None]:
+def _requests(operation: str) -> Iterator[None]:
     """Raise StoreUnavailable for what goes wrong with requests in the block."""
     try:
-        yield
+        with telemetry.request("store", operation):
+            yield
     except (BaseError, FileNotFoundError) as error:
         raise StoreUnavailable(f"The object store cannot be used: {_reason(error)}") from None
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def open_store(folder: Path, database: Connection, segment_bytes: int = SEGMENT_BYTES) -> Store:
     """Open the store of a gateway with this directory and database. Raises KeyFileError if another directory
     has the bytes."""
-    row = _row(database)
+    row = store_row(database)
     if row is not None and row["url"] is not None:
         return _object_store(row["url"], folder)
     if row is not None:
@@ -32,7 +32,7 @@ def open_store(folder: Path, database: Connection, segment_bytes: int = SEGMENT_
 
 def open_object_store(folder: Path, database: Connection) -> ObjectStore | None:
     """Open a gateway's object store; None if its directory has the bytes."""
-    row = _row(database)
+    row = store_row(database)
     return None if row is None or row["url"] is None else _object_store(row["url"], folder)
 
 
@@ -41,18 +41,18 @@ def settle_store(folder: Path, database: Database, url: str | None) -> None:
     store; None for the store that the gateway has. Raises KeyFileError if the bytes are elsewhere, or if the
     store cannot be reached."""
     with database.writing() as connection:  # only one of several new gateways chooses
-        row = _row(connection)
+        row = store_row(connection)
         if row is None:
             if url is None and not database.is_shared:
                 return
             _check_empty(folder, url)
-            identity = _folder_identity(folder) if url is None else secrets.token_hex(16)
+            identity = folder_identity(folder) if url is None else secrets.token_hex(16)
             connection.execute("INSERT INTO store (identity, url) VALUES (?, ?)", (identity, url))
     if row is None:
         if url is None:
             return
         try:
-            _claim(_object_store(url, folder), identity)
+            claim_store(_object_store(url, folder), identity)
         except BaseException:
             database.connection.execute("DELETE FROM store")
             raise
@@ -68,10 +68,11 @@ def settle_store(folder: Path, database: Database, url: str | None) -> None:
     if known is None:
         _check_folder(folder, identity)
     else:
-        _claim(_object_store(known, folder), identity)
+        claim_store(_object_store(known, folder), identity)
 
 
-def _row(database: Connection) -> Row | None:
+def store_row(database: Connection) -> Row | None:
+    """Return which store has the bytes; None for the directory of a database that is a file there."""
     row: Row | None = database.execute("SELECT identity, url FROM store").fetchone()
     return row
 
@@ -86,7 +87,7 @@ def _check_empty(folder: Path, url: str | None) -> None:
         )
 
 
-def _folder_identity(folder: Path) -> str:
+def folder_identity(folder: Path) -> str:
     """Return a directory's identity, which it gets if it has none."""
     path = folder / STORE_IDENTITY_FILE
     if not path.exists():
@@ -105,7 +106,8 @@ def _check_folder(folder: Path, identity: str) -> None:
         )
 
 
-def _claim(store: ObjectStore, identity: str) -> None:
+def claim_store(store: ObjectStore, identity: str) -> None:
+    """Mark a prefix as a gateway's, or check that it is. Raises KeyFileError."""
     try:
         store.claim(identity)
     except StoreUnavailable as error:

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of SQLite's steps 1 to 13, whose comments describe them. Names are compared byte by byte, as SQLite
--- does.
+-- The tables of SQLite's steps 1 to 13, whose comments describe them. Names and keys are compared byte by byte, as
+-- SQLite does.
 
 CREATE TABLE schema_version (version INTEGER NOT NULL);
 INSERT INTO schema_version VALUES (0);
@@ -34,7 +34,7 @@ CREATE TABLE fleets (
 
 CREATE TABLE evaluation_keys (
     fleet  BIGINT NOT NULL REFERENCES fleets,
-    kind   TEXT NOT NULL,
+    kind   TEXT COLLATE "C" NOT NULL,
     digest TEXT NOT NULL,
     PRIMARY KEY (fleet, kind)
 );
@@ -203,13 +203,13 @@ CREATE TABLE job_parts (
 
 CREATE TABLE objects (
     tenant BIGINT NOT NULL REFERENCES tenants,
-    digest TEXT NOT NULL,
+    digest TEXT COLLATE "C" NOT NULL,
     bytes  BIGINT NOT NULL,
     PRIMARY KEY (tenant, digest)
 );
 
 CREATE TABLE place_bytes (
-    place  TEXT NOT NULL,
+    place  TEXT COLLATE "C" NOT NULL,
     tenant BIGINT NOT NULL REFERENCES tenants,
     bytes  BIGINT NOT NULL,
     PRIMARY KEY (place, tenant)
@@ -221,7 +221,7 @@ CREATE TABLE store (
 );
 
 CREATE TABLE wrapping (
-    key_check TEXT PRIMARY KEY
+    key_check TEXT COLLATE "C" PRIMARY KEY
 );
 
 CREATE TABLE deletions (
@@ -248,7 +248,7 @@ CREATE INDEX audit_tenant ON audit (tenant, id);
 
 CREATE TABLE idempotency_keys (
     tenant  BIGINT NOT NULL REFERENCES tenants,
-    key     TEXT NOT NULL,
+    key     TEXT COLLATE "C" NOT NULL,
     request TEXT NOT NULL,
     made    TEXT NOT NULL,
     created DOUBLE PRECISION NOT NULL,
@@ -272,7 +272,7 @@ CREATE TABLE fleet_counts (
 );
 CREATE INDEX fleets_queued ON fleet_counts (fleet) WHERE queued > 0;
 
-CREATE TABLE jobs_ended (state TEXT PRIMARY KEY, number BIGINT NOT NULL);
+CREATE TABLE jobs_ended (state TEXT COLLATE "C" PRIMARY KEY, number BIGINT NOT NULL);
 INSERT INTO jobs_ended VALUES ('done', 0), ('failed', 0), ('cancelled', 0);
 
 -- --- functions of SQLite that statements use --------------------------------------------------------------
