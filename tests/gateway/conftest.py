@@ -23,6 +23,7 @@ STATEFUL = (
     "test_operator_deletions",
     "test_quotas",
     "test_retention",
+    "test_rotation",
     "test_two_gateways",
 )
 """Modules whose tests run over SQLite and PostgreSQL, unless a test is marked for one of them."""

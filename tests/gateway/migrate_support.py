@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from ciphermote import Owner
 from ciphermote.cli import app
 from ciphermote.formats.receipts import Verdict
 from ciphermote.gateway.audit import Actor
@@ -26,8 +27,9 @@ from ciphermote.gateway.quotas import book_object, put_object
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.opening import open_store
+from ciphermote.owner.rotation import rotation_key
 from ciphermote.rest.requests import AnswerForm, JobRequest, StreamRequest, TenantRequest
-from gateway_support import FullDevice, frames_of
+from gateway_support import SET, FullDevice, frames_of, full_owner
 from postgres_support import BackEnd, back_end
 from site_support import Site
 from typer.testing import CliRunner, Result
@@ -81,6 +83,7 @@ async def populate(site: Site) -> History:
     for value in range(3):
         for device in history.devices:
             await history.send(site, device, value + device.number)
+    _add_rotation(site)
     await _add_jobs(site, fleet, history)
     await _add_unfinished(site, fleet, history)
     stream = {"name": "hourly", "spec": {"job": {"per_device": 7}, "every": 3600, "begins": time.time()}}
@@ -110,6 +113,14 @@ async def populate(site: Site) -> History:
             connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({values})")
             connection.execute(f"DELETE FROM {table} WHERE id > ?", (last,))
     return history
+
+
+def _add_rotation(site: Site) -> None:
+    """A fleet with a new owner key."""
+    fleet = site.fleet("turned")
+    site.device(fleet, 1)
+    new = Owner.generate(SET)
+    site.gateway.rotations.start(fleet, new.key_id, rotation_key(full_owner().secret_key, new.secret_key))
 
 
 async def _add_jobs(site: Site, fleet: Fleet, history: History) -> None:

@@ -130,7 +130,8 @@ def test_there_and_back_gives_the_same_rows_and_bytes(tmp_path: Path, s3: S3) ->
     populated(one)
     before = content(one, None)
     url = postgres_url(one)
-    assert all(before[table.name] for table in SCHEMA.tables if table.name != "store"), "every table is tried"
+    tried = [table.name for table in SCHEMA.tables if table.name not in ("store", "replaced")]
+    assert all(before[name] for name in tried), "every table is tried"
     migrated("--data", one, "--to", url, "--store", store)
     assert content(one, url) == before
     assert any(s3.names(store, "rounds/"))

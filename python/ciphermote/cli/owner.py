@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -27,12 +28,19 @@ from ciphermote.cli.console import add_row, note, plain, print_items, progress_b
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, JsonOption, SignedOption, numbers, places_of
 from ciphermote.parameters.schemes import scheme_of_modulus
-from ciphermote.rest.words import CHECKED_KINDS, DeviceAction, JobAction, JobKind
+from ciphermote.rest.words import CHECKED_KINDS, ComputedKind, DeviceAction, JobAction
 
 if TYPE_CHECKING:
     from ciphermote.fleet import Attachment, Computation, Fetched, GatewayClient
     from ciphermote.fleet.reading import Reading
-    from ciphermote.rest.answers import Answer, DeviceView, LeftOut, Progress
+    from ciphermote.rest.answers import (
+        Answer,
+        DeviceView,
+        LeftOut,
+        OwnerKeyList,
+        OwnerKeyView,
+        Progress,
+    )
 
 _RATE_SECONDS = 10.0
 _RETRY_SECONDS = 2.0
@@ -74,6 +82,12 @@ job = typer.Typer(
     help="The fleet's computations: list them, cancel one or run one again.",
 )
 owner.add_typer(job, name="job")
+key = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The fleet's owner key: what is under it, a new one, and the end of an old one.",
+)
+owner.add_typer(key, name="key")
 DeviceArgument = Annotated[int, typer.Argument(metavar="DEVICE", min=0, help="The device's number.")]
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's number.")]
 
@@ -96,7 +110,7 @@ KeysArgument = Annotated[
 FleetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The fleet, if KEYS is attached to several.")
 ]
-KindArgument = Annotated[JobKind, typer.Argument(metavar="KIND", help="What to compute.")]
+KindArgument = Annotated[ComputedKind, typer.Argument(metavar="KIND", help="What to compute.")]
 DevicesOption = Annotated[
     str | None, typer.Option(metavar="7,8,9", help="Windows of these devices alone (default: all).")
 ]
@@ -515,6 +529,165 @@ def retention(
         say(f"Windows measured up to {time_text(gone)} (local time) are deleted.")
 
 
+# --- the owner's key ----------------------------------------------------------------------------------------
+
+
+@key.command(name="list")
+def list_keys(keys: KeysArgument, fleet: FleetOption = None, as_json: JsonOption = False) -> None:
+    """List the tenant's fleets with their owner keys, and what is under each.
+
+    **In:** keys that are attached. **Out:** a table of all fleets that the token is for, or of one (--fleet).
+    An old key can be retired once no window, device or quarantined attempt is under it. Windows of compact
+    fleets, and of sets with one prime (n = 1024), cannot be switched to another key: compute what you need of
+    them while you have their key, and have the retention delete them (`ciphermote owner retention`).
+
+    Example:
+
+        ciphermote owner key list keys
+    """
+    from ciphermote.fleet import attached
+
+    attachment = _attachment(keys, fleet or next(iter(attached(keys)), None))
+    with attachment.client() as client:
+        names = [fleet] if fleet else [each.name for each in client.fleets()]
+        found = [client.owner_keys(name) for name in names]
+    rows = [_KeyRow(each, at) for each in found for at in range(len(each.keys))]
+    print_items(
+        rows,
+        _KeyRow.fields,
+        {
+            "fleet": lambda row: row.of.fleet,
+            "key": lambda row: row.key.key_id,
+            "windows": lambda row: f"{row.key.windows:,}",
+            "devices": lambda row: f"{row.key.devices:,}",
+            "quarantined": lambda row: f"{row.key.waiting:,}",
+            "state": lambda row: row.state,
+        },
+        as_json=as_json,
+    )
+    if not as_json:
+        for each in found:
+            if each.fixed is not None:
+                note(
+                    f"fleet {each.fleet} cannot be switched to another key ({each.fixed[:1].lower()}"
+                    f"{each.fixed[1:]}): sum what it has while its key is there, or have it deleted."
+                )
+
+
+@dataclass(frozen=True)
+class _KeyRow:
+    """A key of a fleet, for a table."""
+
+    of: OwnerKeyList
+    at: int
+
+    @property
+    def key(self) -> OwnerKeyView:
+        return self.of.keys[self.at]
+
+    @property
+    def state(self) -> str:
+        if self.key.retired is not None:
+            return "retired"
+        if self.key.replaced is None:
+            return "present"
+        in_use = self.key.windows or self.key.devices or self.key.waiting
+        return "replaced, in use" if in_use else "replaced, can be retired"
+
+    def fields(self) -> dict[str, Any]:
+        return {"fleet": self.of.fleet, "fixed": self.of.fixed, **self.key.model_dump(mode="json")}
+
+
+@key.command()
+def rotate(
+    keys: KeysArgument,
+    new_keys: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NEW_KEYS",
+            help="Another directory of keys, of the same set (`ciphermote keygen`).",
+        ),
+    ],
+    fleet: FleetOption = None,
+    leave_out_damaged: LeaveOutDamagedOption = False,
+) -> None:
+    """Give the fleet a new owner key, and have the gateway switch what it stores to it.
+
+    **In:** keys that are attached, and new ones (**secret**, both of them). **Out:** the new keys are
+    attached to the fleet; the gateway gets a public key that switches from the old key to the new one, and
+    the job that switches the stored windows, whose progress is shown. Ctrl-C leaves it running; it can be
+    cancelled and retried (`ciphermote owner job`), and goes on where it was. Run the command again to switch
+    what has come since.
+
+    Every result is under the new key at once. Devices encrypt under the old one until they are enrolled anew
+    with NEW_KEYS (`ciphermote owner enroll NEW_KEYS 7 --again`), and what they send still counts. **Who has
+    copied windows and the old key reads those copies for ever**: a rotation protects what is stored from now
+    on.
+
+    Example:
+
+        ciphermote owner key rotate keys keys-2027
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet import Computation, attached
+    from ciphermote.fleet import rotate as rotate_keys
+    from ciphermote.fleet.results import wait
+
+    found = rotate_keys(attachment, new_keys)
+    say(f"Fleet {found.fleet} is under the key of {new_keys} from now on, which is attached to it.")
+    with found.client() as client:
+        number = client.add_job(found.fleet, Computation("rekey", leave_out_damaged=leave_out_damaged))
+        try:
+            with progress_bar(f"Job {number}") as progress:
+                done = wait(client, found.fleet, number, progress)
+        except KeyboardInterrupt:
+            note(f"job {number} goes on at the gateway (`ciphermote owner job list {new_keys}`).")
+            return
+        under = {each.key_id: each for each in client.owner_keys(found.fleet).keys}
+    old = under[str(attachment.definition["key_id"])]
+    say(
+        f"Job {number}: {count_of(done.windows, 'window')} under the new key, {old.windows:,} under the old "
+        "one."
+    )
+    if old.devices:
+        say(
+            f"Under the old key, {count_of(old.devices, 'device')} may still send: ciphermote owner enroll "
+            f"{new_keys} DEVICE --again -o ..."
+        )
+    others = [name for name in attached(keys) if name != found.fleet]
+    if others:
+        note(f"{keys} is attached to {', '.join(others)} too, whose key stays: rotate each (--fleet).")
+
+
+@key.command()
+def retire(
+    keys: KeysArgument,
+    key_id: Annotated[
+        str, typer.Argument(metavar="KEY", help="The old key's id (`ciphermote owner key list`).")
+    ],
+    fleet: FleetOption = None,
+) -> None:
+    """Retire an old owner key, under which nothing is any longer.
+
+    **In:** the new keys, attached. **Out:** a sentence; the gateway forgets what switches from the old key.
+    It refuses while windows, devices or quarantined attempts are under it, and says how many. Results that
+    were computed before the rotation stay under the old key: decrypt them, or replay their jobs, before you
+    destroy it.
+
+    Example:
+
+        ciphermote owner key retire keys-2027 0123456789abcdef
+    """
+    try:
+        number = json_text.hexadecimal_u64(key_id)
+    except ValueError:
+        raise ParameterError(f"{key_id[:40]!r} is no key's id: give 16 hexadecimal digits.") from None
+    attachment = _attachment(keys, fleet)
+    with attachment.client() as client:
+        client.retire_owner_key(attachment.fleet, number)
+    say(f"Key {key_id} of fleet {attachment.fleet} is retired: nothing at the gateway is under it.")
+
+
 # --- asking -------------------------------------------------------------------------------------------------
 
 
@@ -784,7 +957,8 @@ def fetch(
         if job:
             _fetch(attachment, client, job, output)
             return
-        asked = [j for j in client.jobs(attachment.fleet) if stream_name in (None, j.stream)]
+        every = (j for j in client.jobs(attachment.fleet) if j.kind != "rekey")
+        asked = [j for j in every if stream_name in (None, j.stream)]
         if stream_name is not None and not asked:
             _check_stream(client, attachment.fleet, stream_name)
         done = [found for found in asked if found.state == "done"]
@@ -1047,7 +1221,7 @@ def _time(text: str | None, option: str) -> float | None:
 
 def _computation(
     attachment: Attachment,
-    kind: JobKind,
+    kind: ComputedKind,
     devices: str | None,
     per_device: int,
     weights: list[str] | None,
@@ -1077,7 +1251,7 @@ def _computation(
     )
 
 
-def _check_belongs(option: str, to: JobKind, kind: JobKind, *, is_given: bool) -> None:
+def _check_belongs(option: str, to: ComputedKind, kind: ComputedKind, *, is_given: bool) -> None:
     if kind == to and not is_given:
         raise ParameterError(f"{to} needs {option}.")
     if kind != to and is_given:

@@ -9,6 +9,7 @@ packages of a server.
     Computation     what a gateway is to compute
     fetch           a job's result, to files
     read, decrypt   those files, and what they hold, on the owner's machine
+    rotate          give a fleet a new owner key
     FleetDevice     a device, for computers that measure: it loses nothing
 
 Neither a key that decrypts nor a device's secret goes to a gateway.
@@ -21,6 +22,7 @@ from ciphermote.fleet.device import FleetDevice
 from ciphermote.fleet.enrolling import Enrolled, enroll, records
 from ciphermote.fleet.reading import Reading, decrypt
 from ciphermote.fleet.results import Fetched, fetch, find, read
+from ciphermote.fleet.rotating import rotate
 
 __all__ = [
     "Attachment",
@@ -39,4 +41,5 @@ __all__ = [
     "find",
     "read",
     "records",
+    "rotate",
 ]

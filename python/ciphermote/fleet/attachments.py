@@ -229,11 +229,16 @@ def attach(
         attachment = Attachment(keys, fleet, client.url, token.strip(), ca, client.definition(fleet))
         attachment.save()
         if isinstance(found, KeyStore):
-            files: dict[KeyKind, str] = {"relin": RELIN_FILE, "galois": GALOIS_FILE}
-            for kind, name in files.items():
-                if name in found.manifest.digests:
-                    client.put_keys(fleet, kind, found.public_bytes(name))
+            put_evaluation_keys(client, fleet, found)
     return attachment
+
+
+def put_evaluation_keys(client: GatewayClient, fleet: str, keys: KeyStore) -> None:
+    """Send a fleet's evaluation keys."""
+    files: dict[KeyKind, str] = {"relin": RELIN_FILE, "galois": GALOIS_FILE}
+    for kind, name in files.items():
+        if name in keys.manifest.digests:
+            client.put_keys(fleet, kind, keys.public_bytes(name))
 
 
 def _folder(keys: Path) -> Path:

@@ -34,6 +34,7 @@ from ciphermote.rest.answers import (
     JobList,
     JobView,
     LeftOut,
+    OwnerKeyList,
     Page,
     Progress,
     Retention,
@@ -66,9 +67,10 @@ class Computation:
 
     kind: sum; mean; variance (full frames, with relinearization keys; of the population); weighted-sum, with
     weights by device; linear, with a model's fields (json.loads(LinearModel.to_json())): the scores of each
-    window. devices: only these. per_device: the most windows that count of each device. bound: the largest
-    |value| of a window, required for weights on full frames and for models. leave_out_damaged: leave out
-    windows that are damaged in the gateway's store; otherwise the job fails, and names them.
+    window; rekey, without a result: all windows are switched to the fleet's present owner key. devices: only
+    these. per_device: the most windows that count of each device. bound: the largest |value| of a window,
+    required for weights on full frames and for models. leave_out_damaged: leave out windows that are damaged
+    in the gateway's store; otherwise the job fails, and names them.
 
     groups: in how many groups of devices a sum or mean is computed, each of which is checked when it is
     decrypted, so that a hostile device cannot move the result by more than its group could have: None for 32,
@@ -197,6 +199,21 @@ class GatewayClient:
         path = routes.KEYS.path(fleet=_name(fleet), kind=kind)
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
 
+    def owner_keys(self, fleet: str) -> OwnerKeyList:
+        """Return the fleet's owner keys, and how many windows and devices are under each."""
+        return self._ask("GET", routes.OWNER_KEYS.path(fleet=_name(fleet)), OwnerKeyList)
+
+    def rotate_owner_key(self, fleet: str, key_id: int, data: bytes) -> None:
+        """Give the fleet the owner key key_id. data: what rotation_key made of its present key and that one.
+        Raises MismatchError for anything else, which then does not leave this machine."""
+        _check_rekey_key(data, "what rotation_key made")
+        path = routes.OWNER_KEY.path(fleet=_name(fleet), key_id=f"{key_id:016x}")
+        self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
+
+    def retire_owner_key(self, fleet: str, key_id: int) -> None:
+        """Retire an earlier owner key, under which nothing is any longer."""
+        self._send("DELETE", routes.OWNER_KEY.path(fleet=_name(fleet), key_id=f"{key_id:016x}"))
+
     # --- devices --------------------------------------------------------------------------------------------
 
     def devices(self, fleet: str, after: int = -1) -> Iterator[DeviceView]:
@@ -221,10 +238,7 @@ class GatewayClient:
     def put_rekey_key(self, fleet: str, device: int, data: bytes) -> None:
         """Send DeviceKeys.rekey_key of a device that has its own key. Raises MismatchError for anything
         else."""
-        if not seeded_keys.are_seeded(data) or seeded_keys.stated_kind(data) is not seeded_keys.KeyKind.REKEY:
-            raise MismatchError(
-                "These bytes are no rekey key, and nothing else is sent: give DeviceKeys.rekey_key."
-            )
+        _check_rekey_key(data, "DeviceKeys.rekey_key")
         path = routes.REKEY_KEY.path(fleet=_name(fleet), number=device)
         self._send("PUT", path, content=data, headers=_OCTETS, timeout=_UPLOAD_SECONDS)
 
@@ -401,6 +415,12 @@ def _name(name: str) -> str:
             "hyphens, with no hyphen first or last."
         )
     return name
+
+
+def _check_rekey_key(data: bytes, wanted: str) -> None:
+    """Raises MismatchError unless data are a rekey key."""
+    if not seeded_keys.are_seeded(data) or seeded_keys.stated_kind(data) is not seeded_keys.KeyKind.REKEY:
+        raise MismatchError(f"These bytes are no rekey key, and nothing else is sent: give {wanted}.")
 
 
 def check_public(data: bytes, kind: KeyKind) -> None:

@@ -878,6 +878,14 @@ def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, *of)
 
 
+def compressed(seal: bytes | memoryview) -> bytes:
+    """Compress an object that this module wrote, by zlib as SEAL does, to about half its size. Its label,
+    which is not part of it, does not fit the result."""
+    body = zlib.compress(seal[_HEADER.size :], 1)
+    size = _HEADER.size + len(body)
+    return _HEADER.pack(MAGIC, _HEADER.size, *_VERSION, _COMPRESSION_ZLIB, 0, size) + body
+
+
 def write_wide_ciphertext(ciphertext: WideCiphertext) -> bytes:
     """Write a Ciphertext of a chain of SEAL's own, without a seed or label. Raises FrameError if shape or
     range is wrong."""

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
@@ -54,6 +55,7 @@ from ciphermote.rest.answers import (
     JobList,
     JobView,
     LeftOut,
+    OwnerKeyList,
     Problem,
     Progress,
     Readiness,
@@ -85,6 +87,7 @@ _WATCH_SECONDS = 1.0
 _LATEST = 1e11
 _Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 _Number = Annotated[int, Digits, Path(ge=0, le=2**32 - 1)]
+_KeyId = Annotated[str, Path(pattern=ID_PATTERN)]
 _Id = Annotated[int, Digits, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{NAME_PATTERN}")]
 _After = Annotated[int, Ascii, Query(ge=-1, le=2**62)]
@@ -398,6 +401,40 @@ async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) 
     with uploads.room_for(fleet.tenant) as take:
         data = await read_body(request.receive, stated, take)
         await uploads.put(put, data)
+
+
+@owners.get(routes.OWNER_KEYS)
+def list_owner_keys(gateway: TheGateway, fleet: OwnedFleet) -> OwnerKeyList:
+    """List the fleet's owner keys, and how many windows and devices are under each."""
+    return OwnerKeyList.model_validate(gateway.rotations.listed(fleet))
+
+
+@owners.put(
+    routes.OWNER_KEY,
+    status_code=204,
+    openapi_extra=_body("The public key that switches from the fleet's present key to this one"),
+)
+async def rotate_owner_key(
+    request: Request, gateway: TheGateway, record: Record, fleet: OwnedFleet, key_id: _KeyId
+) -> None:
+    """Give the fleet a new owner key. Results are under it from now on, and what is stored is switched to it
+    by a job of kind rekey. The fleet's evaluation keys are forgotten: upload those of the new key."""
+
+    recorded = partial(record, "owner key rotate", fleet=fleet.name, key_id=key_id)
+
+    def rotate(data: bytes) -> None:
+        gateway.rotations.start(fleet, int(key_id, 16), data, recorded)
+        log.info("owner key", fleet=fleet.name, key_id=key_id)
+
+    await _upload(request, fleet, rotate)
+
+
+@owners.delete(routes.OWNER_KEY, status_code=204)
+def retire_owner_key(gateway: TheGateway, record: Record, fleet: OwnedFleet, key_id: _KeyId) -> None:
+    """Retire an earlier owner key, under which nothing is any longer."""
+    recorded = partial(record, "owner key retire", fleet=fleet.name, key_id=key_id)
+    gateway.rotations.retire(fleet, int(key_id, 16), recorded)
+    log.info("owner key retired", fleet=fleet.name, key_id=key_id)
 
 
 @owners.get(routes.DEVICES)

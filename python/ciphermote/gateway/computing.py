@@ -23,8 +23,9 @@ from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.gateway import contributors, tasks
 from ciphermote.gateway.database.interface import Connection
-from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway.devices import signed, unsigned
 from ciphermote.gateway.executors.interface import Call, Executor, Run
+from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
@@ -34,6 +35,7 @@ from ciphermote.gateway.sources import GivenSource, Source, StoreSource, UrlSour
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.stored import StoredWindow, WindowChecker
+from ciphermote.gateway.switching import steps_of
 from ciphermote.parameters.bounds import Known, KnownSum, check_room
 from ciphermote.rest.grouping import groups_of
 from ciphermote.rest.requests import AnswerForm, FullFleet
@@ -76,19 +78,31 @@ class Input(NamedTuple):
     signed_random: int
     signed_tags: int
     extents: str
+    signed_owner_key: int | None
+    """The owner's key that the window was switched to; None if it is as its device sent it."""
+    signed_device_owner_key: int | None
+    """The owner's key of its device; None for the fleet's."""
 
     @property
     def stored(self) -> StoredWindow:
         place = self.device, self.epoch, self.keys, self.number
-        return StoredWindow(*place, self.counter, self.signed_tags, self.extents)
+        return StoredWindow(*place, self.counter, self.signed_tags, self.extents, self.signed_owner_key)
+
+    def owner_key(self, fleet: Fleet) -> int:
+        """Return the owner's key that the window is under, or that its device's rekey key leads to."""
+        found = self.signed_device_owner_key if self.signed_owner_key is None else self.signed_owner_key
+        return fleet.key_id if found is None else unsigned(found)
+
+    def can_answer(self, fleet: Fleet) -> bool:
+        """Whether its device has keys of the fleet's present key."""
+        return self.signed_device_owner_key in (None, signed(fleet.key_id))
 
     @property
     def largest(self) -> float | None:
         """The bound on values for which the device was enrolled; None for enrolments by older versions."""
         return self.largest_value or None
 
-    @property
-    def for_tasks(self) -> tasks.Window:
+    def for_tasks(self, fleet: Fleet) -> tasks.Window:
         return tasks.Window(
             self.device,
             self.epoch,
@@ -99,6 +113,8 @@ class Input(NamedTuple):
             self.counter,
             unsigned(self.signed_random).to_bytes(8, "little"),
             self.extents,
+            self.owner_key(fleet),
+            self.signed_owner_key is not None,
         )
 
 
@@ -108,7 +124,8 @@ def inputs_of(job: Job, database: Connection) -> list[Input]:
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
-        "w.random, w.tags, w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "w.random, w.tags, w.extents, w.owner_key, d.owner_key "
+        "FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) "
         "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
@@ -235,15 +252,19 @@ def _undamaged(job: Job, inputs: list[Input], checker: WindowChecker, progress: 
                 damaged[found] = f"{found.stored} ({fault.rstrip('.')})"
         progress(0, len(inputs))
     if damaged and not job.spec.leave_out_damaged:
-        more = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
-        named = "; ".join([damaged[found] for found in inputs if found in damaged][:_NAMED])
-        raise EngineError(
-            f"Damaged in the gateway's store: {named}{more}. Have the operator restore "
-            "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
-        )
+        raise damage_error([damaged[found] for found in inputs if found in damaged], len(damaged))
     if damaged:
         log.warning("damaged windows left out", job=job.id, windows=len(damaged))
     return [found for found in inputs if found not in damaged]
+
+
+def damage_error(faults: Sequence[str], count: int) -> EngineError:
+    """Return the error that names the first of `count` damaged windows."""
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    return EngineError(
+        f"Damaged in the gateway's store: {'; '.join(faults[:_NAMED])}{more}. Have the operator restore "
+        "it from a backup and retry, or ask anew and leave damaged windows out (--leave-out-damaged)."
+    )
 
 
 def _in_groups(job: Job, inputs: list[Input]) -> list[list[Input]]:
@@ -295,6 +316,8 @@ class _Computation:
         self._run = run
         self._source = source
         self._reader = source.store.reader()
+        self._switching: tuple[str, ...] = ()
+        """Digests of the objects that switch from earlier owner keys."""
 
     def _source_of(self, windows: Iterable[tasks.Window]) -> Source:
         """Return what a task over these windows reads from."""
@@ -304,7 +327,7 @@ class _Computation:
         if store.url is not None:
             return UrlSource(store.url)
         given = list(windows)
-        digests = (window.rekey for window in given if window.rekey is not None)
+        digests = (*self._switching, *(window.rekey for window in given if window.rekey is not None))
         try:
             return GivenSource.of(store, self._reader, (window.extents for window in given), digests)
         finally:
@@ -335,7 +358,7 @@ class _CompactComputation(_Computation):
 
     def _windows(self, plan: tasks.CompactPlan, inputs: list[Input]) -> Iterator[bytes]:
         """Yield files of the windows themselves, for groups of one device."""
-        windows = (found.for_tasks for found in inputs)
+        windows = (found.for_tasks(self._fleet) for found in inputs)
         packs = _packs(windows, most_windows(plan.set, len(plan.positions)))
         return self._run.results(self._call(tasks.compact_windows, plan, pack) for pack in packs)
 
@@ -372,7 +395,7 @@ class _CompactComputation(_Computation):
     def _weighted(self, inputs: list[Input]) -> list[tasks.Weighted]:
         """Return a group's windows with their weights, in the store's order."""
         weighted = dict(self._with_weights(inputs))
-        return [(found.for_tasks, weighted[found]) for found in _by_place(weighted)]
+        return [(found.for_tasks(self._fleet), weighted[found]) for found in _by_place(weighted)]
 
     def _with_weights(self, inputs: list[Input]) -> Iterator[tuple[Input, int]]:
         given = self._spec.weights
@@ -389,7 +412,7 @@ class _CompactComputation(_Computation):
         scores = ScorePlan.of(plan.set, LinearModel.from_fields(fields), largest)
         CompactScorer(scores, plan.key_id, plan.positions).check_size(len(inputs))
         plan = replace(plan, scores=scores)
-        windows = (found.for_tasks for found in inputs)
+        windows = (found.for_tasks(self._fleet) for found in inputs)
         calls = (self._call(tasks.compact_scores, plan, pack) for pack in _packs(windows, _SUM_WINDOWS))
         return CompactScores.joined(list(self._run.results(calls))).to_bytes()
 
@@ -413,6 +436,8 @@ class _FullComputation(_Computation):
 
         name = f"{parameters.id:016x} {scheme} {sorted(digests.items())}"
         model = self._spec.model
+        steps = steps_of(job.fleet, site.database)
+        self._switching = tuple(digest for _, digest in steps.values())
         self._plan = tasks.FullPlan(
             parameters,
             scheme,
@@ -423,6 +448,7 @@ class _FullComputation(_Computation):
             self._spec.bound,
             run.executor.share(name, computer),
             None if model is None else LinearModel.from_fields(model),
+            steps,
         )
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
@@ -436,7 +462,7 @@ class _FullComputation(_Computation):
             case "variance":
                 self._check_room(f"The sum of {windows}", inputs)
                 self._check_room(f"The sum of the squares of {windows}", inputs, power=2)
-                given = (found.for_tasks for found in _by_place(inputs))
+                given = (found.for_tasks(self._fleet) for found in _by_place(inputs))
                 packs = _packs(given, _PRODUCT_WINDOWS)
                 calls = (self._call(tasks.sum_and_squares, self._plan, pack) for pack in packs)
                 for partial in self._run.combined(calls, tasks.add, self._plan):
@@ -460,7 +486,9 @@ class _FullComputation(_Computation):
 
     def _ordered(self, group: list[Input]) -> list[tasks.Window]:
         """Return a group's windows by device, if each has its own key, or as they lie in the store."""
-        return [found.for_tasks for found in (group if self._plan.own_keys else _by_place(group))]
+        return [
+            found.for_tasks(self._fleet) for found in (group if self._plan.own_keys else _by_place(group))
+        ]
 
     def _most_windows(self, group: list[Input]) -> int:
         """Return how many windows one task adds up, by the first one's size: all of a fleet are about as
@@ -497,7 +525,7 @@ class _FullComputation(_Computation):
         weights = [given[group[0].device] for group in devices]
         most = max(map(len, devices))
         bound = None if self._spec.bound is None else self._spec.bound * most
-        windows = ([found.for_tasks for found in group] for group in devices)
+        windows = ([found.for_tasks(self._fleet) for found in group] for group in devices)
         packs = _group_packs(windows, self._most_windows(devices[0]))
         calls = (self._group_call(tasks.device_sums, self._plan, pack) for pack in packs)
         terms = self._run.handles(calls)
@@ -505,7 +533,7 @@ class _FullComputation(_Computation):
         return whole
 
     def _scores(self, inputs: list[Input]) -> Iterator[bytes]:
-        windows = (found.for_tasks for found in inputs)
+        windows = (found.for_tasks(self._fleet) for found in inputs)
         calls = (self._call(tasks.scores, self._plan, pack) for pack in _packs(windows, _PRODUCT_WINDOWS))
         found = chain.from_iterable(self._run.results(calls))
         for window, score in zip(inputs, found, strict=True):
@@ -514,6 +542,9 @@ class _FullComputation(_Computation):
             yield score
 
     def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
+        if not found.can_answer(self._fleet):  # the score is under a key that the device has not
+            self.unanswered += 1
+            return
         try:
             self._mailbox.put(self._fleet, found.device, found.counter, score, form, epoch=found.epoch)
         except Refusal as refusal:

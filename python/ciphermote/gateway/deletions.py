@@ -36,6 +36,8 @@ _KEYS = {
     "exclusions": "id",
     "objects": "tenant, digest",
     "evaluation_keys": "fleet, kind",
+    "rotations": "id",
+    "replaced": "id",
     "tokens": "id",
     "place_bytes": "place, tenant",
     "audit": "id",
@@ -43,7 +45,7 @@ _KEYS = {
 }
 """The primary key of each table that rows are removed from."""
 _OF_A_DEVICE = ("results", "quarantine", "attempts", "windows")
-_OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys")
+_OF_A_FLEET = ("jobs", "streams", "specs", "exclusions", "evaluation_keys", "rotations", "replaced")
 _OF_A_TENANT = ("place_bytes", "objects", "audit", "idempotency_keys")
 """Tables of _KEYS by what their rows belong to; those that refer to others come first."""
 

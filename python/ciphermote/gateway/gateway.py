@@ -37,6 +37,7 @@ from ciphermote.gateway.operator import Operator
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.retention import Retention
+from ciphermote.gateway.rotations import Rotations
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.store.opening import open_store, settle_store
 from ciphermote.gateway.verifying import Scrubber
@@ -99,6 +100,7 @@ class Gateway:
             reserve_bytes=settings.reserve_bytes,
         )
         self.registry = Registry(self.database, self.store, self.wrapper, self.access, self.intake)
+        self.rotations = Rotations(self.database, self.store, self.registry)
         self.audit = Audit(self.database)
         self.deletions = Deletions(self.database, self.access, self.registry, self.intake)
         self.operator = Operator(

@@ -3,7 +3,7 @@
 
 gateway.db      tenants, fleets, devices, windows and jobs
 store.identity  which directory has the bytes, if the database is a server's
-segments/       deliveries of devices
+segments/       deliveries of devices, and batches of windows that were switched to another key
 objects/        uploaded public keys, and results
 backup.lock     held by a backup or a sweep, so that no file disappears while it is copied
 lock            held by the one gateway that uses the directory

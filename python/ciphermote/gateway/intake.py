@@ -957,10 +957,10 @@ class Intake:
                 if window.device is device and window.counter == counted.counter:
                     return window.parts
         row = self._database.connection.execute(
-            "SELECT extents, parts FROM windows WHERE device = ? AND counter = ?",
+            "SELECT extents, parts, owner_key FROM windows WHERE device = ? AND counter = ?",
             (device.id, counted.counter),
         ).fetchone()
-        if not row["extents"]:
+        if not row["extents"] or row["owner_key"] is not None:
             return deleted_parts(row["parts"])
         data = self._reader.read(parse_extents(row["extents"]))
         fleet = device.fleet

@@ -42,6 +42,7 @@ from ciphermote.gateway.quotas import (
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.specs import store_exclusion, store_spec
 from ciphermote.gateway.store.interface import Store
+from ciphermote.gateway.switching import check_switchable
 from ciphermote.rest.requests import (
     CompactFleet,
     JobRequest,
@@ -202,7 +203,8 @@ class Jobs:
     def add(self, fleet: Fleet, request: JobRequest) -> int:
         self._check(fleet, request.spec)
         with self._database.writing() as database:
-            _check_kept(database, fleet.id, request.begins)
+            if request.spec.kind != "rekey":
+                _check_kept(database, fleet.id, request.begins)
             spec = store_spec(database, fleet, request.spec)
             check_number(database, fleet.tenant, "jobs")
             return _insert(database, fleet.id, _NO_STREAM, spec, request.begins, request.ends, 0)
@@ -210,6 +212,9 @@ class Jobs:
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
         """Raises Refusal for a computation that the fleet's lane, keys or devices do not allow."""
         definition = fleet.definition
+        if spec.kind == "rekey":
+            check_switchable(fleet)
+            return
         self._check_devices(fleet, spec)
         if isinstance(definition, CompactFleet):
             if spec.kind == "variance":
@@ -331,7 +336,7 @@ class Jobs:
         """Cancel, retry or replay a job, and return the number of the job that continues."""
         with self._database.writing() as database:
             row = self._row(database, fleet.id, job)
-            if action != "cancel":
+            if action != "cancel" and json.loads(row["shown_spec"])["kind"] != "rekey":
                 _check_kept(database, fleet.id, row["begins"])
             if action == "replay":
                 check_number(database, fleet.tenant, "jobs")
@@ -723,6 +728,11 @@ def _full(database: Connection, tenant: int) -> str | None:
     except Refusal as refusal:
         return refusal.sentence
     return None
+
+
+def is_held(database: Connection, job: Job) -> bool:
+    """Whether a job is still its worker's, in a transaction that changes something for it."""
+    return database.execute(f"SELECT 1 FROM jobs WHERE {_HELD}", (job.id, job.fence)).fetchone() is not None
 
 
 def _give_back(database: Connection, job: Job) -> None:

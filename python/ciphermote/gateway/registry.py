@@ -208,7 +208,8 @@ class Registry:
 
     def put_evaluation_keys(self, fleet: Fleet, kind: str, data: bytes) -> None:
         """Store evaluation keys. kind: galois or relin, in the bytes that keygen wrote."""
-        self._refuse_secrets(data, fleet)
+        self.refuse_secrets(data, fleet)
+        fleet = self.fleet_by_id(fleet.id)  # whose key may have changed
         definition = fleet.definition
         if not isinstance(definition, FullFleet):
             raise Refusal(422, "no-keys", "The compact lane computes sums, which take no keys.")
@@ -235,7 +236,8 @@ class Registry:
                 (fleet.id, kind, digest),
             )
 
-    def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
+    def refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
+        """Raises Refusal for bytes that may be a secret key."""
         definition = fleet.definition
         is_secret = looks_secret(data)
         if isinstance(definition, FullFleet) and not is_secret:
@@ -251,6 +253,7 @@ class Registry:
 
     def enroll(self, fleet: Fleet, number: int, enrolment: Enrolment) -> None:
         """Enroll a device, or its next epoch, which replaces the previous one."""
+        fleet = self.fleet_by_id(fleet.id)  # whose key may have changed
         definition = fleet.definition
         compact = isinstance(definition, CompactFleet)
         key_id = int(enrolment.key_id, 16)
@@ -300,11 +303,12 @@ class Registry:
                 (fleet.id, number),
             )
             database.execute(
-                "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
-                "VALUES (?, ?, ?, ?, ?, ?, 'active', ?)",
+                "INSERT INTO devices "
+                "(fleet, number, epoch, key_id, owner_key, largest_value, keys, state, created) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?)",
                 (
-                    *(fleet.id, number, enrolment.epoch, signed(key_id), enrolment.largest_value),
-                    *(wrapped, time.time()),
+                    *(fleet.id, number, enrolment.epoch, signed(key_id), signed(fleet.key_id)),
+                    *(enrolment.largest_value, wrapped, time.time()),
                 ),
             )
             self._database.once_stored(partial(self._intake.forget, fleet.id, number))
@@ -312,7 +316,8 @@ class Registry:
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
         """Store a public key that converts a device's ciphertexts to the owner's key, and not the other
         way."""
-        self._refuse_secrets(data, fleet)
+        self.refuse_secrets(data, fleet)
+        fleet = self.fleet_by_id(fleet.id)  # whose key may have changed
         definition = fleet.definition
         if not isinstance(definition, FullFleet) or not definition.own_keys:
             raise Refusal(422, "no-keys", f"The devices of fleet {fleet.name} have no keys of their own.")
@@ -324,9 +329,9 @@ class Registry:
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(
-                "UPDATE devices SET rekey = ? WHERE fleet = ? AND number = ? AND state != 'replaced' "
-                "AND key_id = ?",
-                (digest, fleet.id, number, signed(found.source_id)),
+                "UPDATE devices SET rekey = ?, owner_key = ? "
+                "WHERE fleet = ? AND number = ? AND state != 'replaced' AND key_id = ?",
+                (digest, signed(fleet.key_id), fleet.id, number, signed(found.source_id)),
             )
             if not done.rowcount:
                 raise Refusal(

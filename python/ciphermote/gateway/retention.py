@@ -14,20 +14,21 @@ import contextlib
 import math
 import threading
 from pathlib import Path
+from typing import cast
 
-from ciphermote import _evaluator
 from ciphermote.base.errors import Error
 from ciphermote.base.files import lock
 from ciphermote.gateway.database.interface import Connection, Database, Row
-from ciphermote.gateway.devices import parts_text
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway_files import BACKUP_LOCK_FILE
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.replaced import forget_replaced
 from ciphermote.gateway.specs import delete_unused
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.interface import Store
+from ciphermote.gateway.stored import parts_of
 
 DAY = 86_400.0
 STEADY_SECONDS = 3600.0
@@ -46,6 +47,7 @@ WITH kept (extents) AS (
     SELECT extents FROM windows WHERE extents != ''
     UNION ALL SELECT extents FROM attempts WHERE extents != ''
     UNION ALL SELECT extents FROM quarantine WHERE extents != ''
+    UNION ALL SELECT extents FROM replaced WHERE extents != ''
 )
 SELECT DISTINCT substr(extents, 1, instr(extents, ':') - 1) FROM kept WHERE instr(extents, ',') = 0
 UNION
@@ -57,6 +59,7 @@ WHERE instr(extents, ',') > 0
 USED_OBJECTS = """
 SELECT digest FROM evaluation_keys
 UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
+UNION SELECT rekey FROM rotations WHERE rekey IS NOT NULL
 UNION SELECT digest FROM results
 UNION SELECT digest FROM job_parts
 UNION SELECT result ->> 'contributors' FROM jobs
@@ -121,15 +124,20 @@ class Retention:
                 self._intake.drop_attempts(fleet[0], before).result(_ATTEMPTS_SECONDS)
                 self._delete_results(fleet[0], before)
                 self._delete_jobs(fleet[0], before - days * DAY)
-            if rows or self._has_deletions() or self._store.has_orphans:
+            with self._database.writing() as database:
+                forget_replaced(database)
+            if rows or self._has_unused() or self._store.has_orphans:
                 self._collect_places(now)
             self._collect_objects(now)
             with self._database.writing() as database:
                 delete_unused(database)
 
-    def _has_deletions(self) -> bool:
-        """Whether tenants, fleets or devices were deleted whose files may still exist."""
-        found = self._database.connection.execute("SELECT EXISTS (SELECT 1 FROM deletions)").fetchone()
+    def _has_unused(self) -> bool:
+        """Whether tenants, fleets or devices were deleted, or windows switched to another key, whose old
+        bytes may still exist."""
+        found = self._database.connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM deletions) OR EXISTS (SELECT 1 FROM rotations)"
+        ).fetchone()
         return bool(found[0])
 
     # --- in the database ------------------------------------------------------------------------------------
@@ -138,7 +146,7 @@ class Retention:
         after = self._swept.get(fleet.id, 0)
         while not self._stopping.is_set():
             rows = self._database.connection.execute(
-                "SELECT sequence, counter, measured, extents FROM windows "
+                "SELECT sequence, counter, measured, extents, parts, owner_key FROM windows "
                 f"WHERE sequence > ? AND {_KEPT} AND arrived < ? ORDER BY sequence LIMIT ?",
                 (after, fleet.id, before, _BATCH),
             ).fetchall()
@@ -172,12 +180,12 @@ class Retention:
     def _parts(self, fleet: Fleet, row: Row) -> str | None:
         """Return the tags of a window's parts; None if it has one, '' if its bytes are missing after a
         restore."""
+        if row["owner_key"] is not None:
+            return cast("str | None", row["parts"])
         try:
-            data = self._reader.read(parse_extents(row["extents"]))
-            found = _evaluator.read_stored(fleet.params, row["counter"], data).parts
+            return parts_of(fleet, row["counter"], self._reader.read(parse_extents(row["extents"])))
         except Error:
             return ""
-        return None if len(found) == 1 else parts_text({p: (count, tag) for p, count, tag, _, _ in found})
 
     def _delete_results(self, fleet: int, before: float) -> None:
         with self._database.writing() as database:
@@ -271,7 +279,8 @@ class Retention:
 def _needed_from(database: Connection, fleet: int) -> float:
     """Return the time from which windows are needed by unfinished jobs, or by intervals without jobs."""
     (found,) = database.execute(
-        "SELECT min(begins) FROM (SELECT begins FROM jobs WHERE state IN ('queued', 'running') AND fleet = ? "
+        "SELECT min(begins) FROM (SELECT j.begins FROM jobs j JOIN specs s ON s.id = j.spec "
+        "WHERE j.state IN ('queued', 'running') AND j.fleet = ? AND s.summary ->> 'kind' != 'rekey' "
         "UNION ALL SELECT next FROM streams WHERE fleet = ?) AS needed",
         (fleet, fleet),
     ).fetchone()

@@ -6,23 +6,30 @@ flipped on the disk then causes no wrong result, and the window is named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ciphermote import _evaluator
-from ciphermote.base.errors import KeyFileError
+from ciphermote.base.errors import FrameError, KeyFileError, MismatchError
 from ciphermote.formats.tags import TagKeys
-from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway import rekeyed
+from ciphermote.gateway.devices import parts_text, unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.gateway.store.interface import Reader
 from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.rest.requests import FullFleet
 
 _MOST_KEYS = 10_000
+_CHANGED = (
+    "Its bytes have changed since they were stored: restore them from a backup, or compute without the "
+    "window (--leave-out-damaged)."
+)
 
 
 class StoredWindow(NamedTuple):
     """A window that counts, with its fields in the database. keys: its device's, wrapped; signed_tags: the
-    sum of its tags."""
+    sum of its tags; signed_owner_key: the key that it was switched to, None for a window as its device sent
+    it."""
 
     device: int
     epoch: int
@@ -31,6 +38,11 @@ class StoredWindow(NamedTuple):
     counter: int
     signed_tags: int
     extents: str
+    signed_owner_key: int | None = None
+
+    @property
+    def owner_key(self) -> int | None:
+        return None if self.signed_owner_key is None else unsigned(self.signed_owner_key)
 
     def __str__(self) -> str:
         where = f", in {self.extents}" if self.extents else ""
@@ -48,18 +60,28 @@ class WindowChecker:
     def faults(self, fleet: Fleet, windows: Sequence[StoredWindow]) -> list[str | None]:
         """Return the fault of each window; None for an undamaged one."""
         found: list[str | None] = []
-        given = []
+        given: list[tuple[Any, ...]] = []
+        sent: list[int] = []
         places = [parse_extents(window.extents) for window in windows]
         self._reader.prefetch(places)
-        for window, extents in zip(windows, places, strict=True):
+        for place, (window, extents) in enumerate(zip(windows, places, strict=True)):
             try:
                 data = self._reader.read(extents)
-                given.append((fleet.params, self._frames_key(fleet, window), window.counter, data))
                 found.append(None)
+                if window.owner_key is not None:
+                    definition = fleet.definition
+                    assert isinstance(definition, FullFleet)
+                    rekeyed.from_bytes(window, window.owner_key, fleet.parameters, definition.scheme, data)
+                else:
+                    given.append((fleet.params, self._frames_key(fleet, window), window.counter, data))
+                    sent.append(place)
+            except (FrameError, MismatchError):
+                found[place] = _CHANGED
             except KeyFileError as error:
                 found.append(str(error))
-        checked = iter(_evaluator.check_deliveries(given))
-        return [fault or _fault(window, next(checked)) for fault, window in zip(found, windows, strict=True)]
+        for place, delivery in zip(sent, _evaluator.check_deliveries(given), strict=True):
+            found[place] = _fault(windows[place], delivery)
+        return found
 
     def _frames_key(self, fleet: Fleet, window: StoredWindow) -> bytes:
         place = fleet.id, window.device, window.epoch
@@ -73,11 +95,15 @@ class WindowChecker:
 
 def _fault(window: StoredWindow, delivery: _evaluator.Delivery) -> str | None:
     if delivery.status != "CM_OK":
-        return (
-            "Its bytes have changed since they were stored: restore them from a backup, or compute without "
-            "the window (--leave-out-damaged)."
-        )
+        return _CHANGED
     same = (delivery.device, delivery.epoch, delivery.window, delivery.counter, delivery.tags)
     if same != (*window[:2], window.number, window.counter, unsigned(window.signed_tags)):
         return "The bytes are of another window."
     return None
+
+
+def parts_of(fleet: Fleet, counter: int, data: bytes) -> str | None:
+    """Return the tags of a stored window's parts, as the database has them once its frames are gone; None if
+    it has one part. Raises Error for bytes that are no window."""
+    found = _evaluator.read_stored(fleet.params, counter, data).parts
+    return None if len(found) == 1 else parts_text({p: (count, tag) for p, count, tag, _, _ in found})

@@ -30,7 +30,9 @@ from ciphermote.evaluate.evaluation_keys import EvaluationKeys
 from ciphermote.evaluate.evaluator import Evaluator, RekeyKey
 from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import frame_finder
+from ciphermote.gateway import rekeyed
 from ciphermote.gateway.executors.interface import Shared
+from ciphermote.gateway.key_path import KeyPath, Steps
 from ciphermote.gateway.sources import Source
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.parameters import ParameterSet, Scheme
@@ -45,7 +47,9 @@ _MOST_REKEY_KEYS = 64
 
 class Window(NamedTuple):
     """A window that counts. largest: the bound on values for which its device was enrolled; None for
-    enrolments by older versions. rekey: the digest of its device's rekey key."""
+    enrolments by older versions. rekey: the digest of its device's rekey key. owner_key: the owner's key that
+    it is under, or that its device's rekey key leads to. is_switched: whether it was switched to that key
+    where it is stored, and is no frames any longer."""
 
     device: int
     epoch: int
@@ -56,6 +60,8 @@ class Window(NamedTuple):
     counter: int
     random: bytes
     extents: str
+    owner_key: int
+    is_switched: bool
 
 
 # --- full frames --------------------------------------------------------------------------------------------
@@ -68,6 +74,7 @@ class Computer:
         self._given = keys, scheme
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
+        self._switcher: Evaluator | None = None
         self._rekey_keys: OrderedDict[str, RekeyKey] = OrderedDict()
 
     def __reduce__(self) -> tuple[type[Computer], tuple[EvaluationKeys, Scheme]]:
@@ -80,11 +87,20 @@ class Computer:
                 self._evaluator = Evaluator(*self._given)
             return self._evaluator
 
+    @property
+    def switcher(self) -> Evaluator:
+        """An evaluator without evaluation keys, which switches to any key."""
+        with self._lock:
+            if self._switcher is None:
+                keys, scheme = self._given
+                self._switcher = Evaluator(keys.parameters, scheme)
+            return self._switcher
+
     def rekey_key(self, digest: str, source: Source, owner_id: int) -> RekeyKey:
         with self._lock:
             found = self._rekey_keys.pop(digest, None)
         if found is None:
-            found = self.evaluator.rekey_key(source.get(digest), owner_id=owner_id)
+            found = self.switcher.rekey_key(source.get(digest), owner_id=owner_id)
         with self._lock:
             self._rekey_keys[digest] = found
             while len(self._rekey_keys) > _MOST_REKEY_KEYS:
@@ -95,7 +111,8 @@ class Computer:
 @dataclass(frozen=True)
 class FullPlan:
     """The fields that all tasks of a job over full frames share. key_id: the owner's. own_keys: whether each
-    device has a key of its own. grouped: whether the job asks for groups' sums."""
+    device has a key of its own. grouped: whether the job asks for groups' sums. steps: from the owner's
+    earlier keys."""
 
     parameters: ParameterSet
     scheme: Scheme
@@ -106,10 +123,20 @@ class FullPlan:
     bound: float | None
     computer: Shared[Computer] = field(repr=False)
     model: LinearModel | None = field(default=None, repr=False)
+    steps: Steps = field(default_factory=dict, repr=False)
 
     @property
     def evaluator(self) -> Evaluator:
         return self.computer.get().evaluator
+
+    def path(self, source: Source) -> KeyPath:
+        """Return the way to the owner's present key."""
+        computer = self.computer.get()
+
+        def rekey_key(digest: str, owner_id: int) -> RekeyKey:
+            return computer.rekey_key(digest, source, owner_id)
+
+        return KeyPath(self.key_id, self.steps, computer.switcher, rekey_key)
 
 
 class Partial:
@@ -174,12 +201,16 @@ def group_sums(plan: FullPlan, source: Source, groups: Sequence[Sequence[Window]
 
 def _group_part(plan: FullPlan, source: Source, group: Sequence[Window]) -> bytes:
     """Return a group's sum as bytes, or a single window's frames, which are a fifth as long."""
-    if plan.grouped and len(group) == 1 and not plan.own_keys:
+    if plan.grouped and len(group) == 1 and not plan.own_keys and _is_as_sent(plan, group[0]):
         (found,) = group
         data = source.reader().read(parse_extents(found.extents))
         whole = Ciphertext.from_frames(data, plan.parameters, plan.scheme, largest=found.largest)
         return whole.to_frames()
     return part_bytes(plan, _sum(plan, source, group))
+
+
+def _is_as_sent(plan: FullPlan, window: Window) -> bool:
+    return window.owner_key == plan.key_id and not window.is_switched
 
 
 def part_bytes(plan: FullPlan, partial: Partial) -> bytes:
@@ -233,27 +264,63 @@ def _each(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Iterator
 
 
 def _sum(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Partial:
-    """Add up windows under the owner's key: each device's own sum is converted to it once."""
-    if not plan.own_keys:
-        return _plain_sum(plan, source, windows)
+    """Add up windows under the owner's present key. Those of one key are added up under it, each device's own
+    sum is converted to its owner's key once, and what is under an earlier one is switched once."""
+    terms: list[Partial] = []
+    for (key_id, is_switched), group in _by_key(windows).items():
+        if is_switched:
+            found = _switched_sum(plan, source, group)
+        elif plan.own_keys:
+            found = _own_sum(plan, source, group)
+        else:
+            found = _plain_sum(plan, source, group)
+        if key_id != plan.key_id:
+            whole = plan.path(source).switched(_under(plan, key_id, found), key_id)
+            found = Partial(plan, whole.hosted, whole.known)
+        terms.append(found)
+    if len(terms) == 1:
+        return terms[0]
     total = _Total(plan)
-    for _, of_device in groupby(windows, key=lambda window: (window.device, window.epoch)):
-        group = list(of_device)
-        found = _plain_sum(plan, source, group)
-        whole = Ciphertext(plan.parameters, plan.scheme, group[0].key_id, found.content, found.known)
-        rekeyed = _rekeyed(plan, source, whole, group[0])
-        total.add(rekeyed.hosted, rekeyed.known)
+    for term in terms:
+        total.add(term.content, term.known)
     return total.partial
 
 
-def _rekeyed(plan: FullPlan, source: Source, ciphertext: Ciphertext, found: Window) -> Ciphertext:
-    if found.rekey is None:
-        raise EngineError(
-            f"Device {found.device} has a key of its own and no rekey key is here: send the one that was "
-            "made with it (`ciphermote owner enroll`)."
-        )
-    key = plan.computer.get().rekey_key(found.rekey, source, plan.key_id)
-    return plan.evaluator.rekey(ciphertext, key)
+def _by_key(windows: Iterable[Window]) -> dict[tuple[int, bool], list[Window]]:
+    """Group windows by the owner's key that they are under, and whether they were switched to it."""
+    groups: dict[tuple[int, bool], list[Window]] = {}
+    for window in windows:
+        groups.setdefault((window.owner_key, window.is_switched), []).append(window)
+    return groups
+
+
+def _under(plan: FullPlan, key_id: int, found: Partial) -> Ciphertext:
+    return Ciphertext(plan.parameters, plan.scheme, key_id, found.content, found.known)
+
+
+def _own_sum(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Partial:
+    """Add up windows of devices that have keys of their own, under an owner's key."""
+    total, path = _Total(plan), plan.path(source)
+    for _, of_device in groupby(windows, key=lambda window: (window.device, window.epoch)):
+        group = list(of_device)
+        first = group[0]
+        whole = _under(plan, first.key_id, _plain_sum(plan, source, group))
+        found = path.from_device(whole, first.device, first.rekey, first.owner_key)
+        total.add(found.hosted, found.known)
+    return total.partial
+
+
+def _switched_sum(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Partial:
+    """Add up windows that were switched where they are stored."""
+    reader, total = source.reader(), _Total(plan)
+    for batch in _batches(windows):
+        places = [parse_extents(window.extents) for window in batch]
+        reader.prefetch(places)
+        for window, extents in zip(batch, places, strict=True):
+            data = reader.read(extents)
+            found = rekeyed.from_bytes(window, window.owner_key, plan.parameters, plan.scheme, data)
+            total.add(found.hosted, found.known)
+    return total.partial
 
 
 def _plain_sum(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Partial:
@@ -266,17 +333,19 @@ def _plain_sum(plan: FullPlan, source: Source, windows: Sequence[Window]) -> Par
         reader.prefetch(places)
         attempts = [reader.view(extents) for extents in places]
         for window, data in zip(batch, attempts, strict=True):
-            known.add(_known(plan, window, data))
+            known.add(known_of(plan.parameters, plan.scheme, plan.scale, window.largest, data))
         total.add_attempts(params, attempts)
     return Partial(plan, total.total(), known.known)
 
 
-def _known(plan: FullPlan, window: Window, data: bytes | memoryview) -> Known:
-    """Return what is known about a window's values."""
-    if plan.scheme.is_bfv or window.largest is None:
-        return Known(window.largest)
+def known_of(
+    parameters: ParameterSet, scheme: Scheme, scale: float, largest: float | None, data: bytes | memoryview
+) -> Known:
+    """Return what is known about a window's values. largest: that of Window; data: its frames."""
+    if scheme.is_bfv or largest is None:
+        return Known(largest)
     key: Key = "symmetric" if frame_finder.is_seeded(data) else "asymmetric"
-    return Known.encrypted(window.largest, plan.parameters, key, plan.scale)
+    return Known.encrypted(largest, parameters, key, scale)
 
 
 def _batches(windows: Iterable[Window]) -> Iterator[list[Window]]:

@@ -75,7 +75,7 @@ def _windows(
     while True:
         rows = database.execute(
             "SELECT w.sequence, d.fleet, d.number, d.epoch, d.keys, w.number AS window, w.counter, w.tags, "
-            "w.extents FROM windows w JOIN devices d ON d.id = w.device "
+            "w.extents, w.owner_key FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE w.sequence > ? AND d.deleted IS NULL ORDER BY w.sequence LIMIT ?",
             (after, _BATCH),
         ).fetchall()

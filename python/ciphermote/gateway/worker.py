@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ciphermote.base.errors import Error, ParameterError
 from ciphermote.gateway import telemetry
-from ciphermote.gateway.computing import Cancelled, Result, Site, compute
+from ciphermote.gateway.computing import Cancelled, Progress, Result, Site, compute
 from ciphermote.gateway.database.interface import ERRORS
 from ciphermote.gateway.database.opening import open_database
 from ciphermote.gateway.executors.interface import Executor, ExecutorUnavailable, TaskLost
@@ -30,6 +30,7 @@ from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.rekeying import Rekeying
 from ciphermote.gateway.store.opening import open_store
 from ciphermote.gateway.stored import WindowChecker
 from ciphermote.gateway.wrapping import Wrapper
@@ -129,7 +130,7 @@ class Worker:
                     raise Cancelled
 
         try:
-            result = compute(job, self._site, executor, progress)
+            result = self._result_of(job, executor, progress)
         except Cancelled:
             log.info("job given up", job=job.id)
         except (Error, Refusal) as error:
@@ -151,6 +152,12 @@ class Worker:
             self._finish(job, Result({**result.fields, "seconds": seconds}, result.parts))
         finally:
             self._reader.close()
+
+    def _result_of(self, job: Job, executor: Executor, progress: Progress) -> Result:
+        if job.spec.kind == "rekey":
+            common = self._reader, self._site.checker, self._store, progress
+            return Rekeying(job, self._database, *common).run()
+        return compute(job, self._site, executor, progress)
 
     def _finish(self, job: Job, result: Result) -> None:
         try:

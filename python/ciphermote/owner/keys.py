@@ -171,7 +171,28 @@ def make_rekey_key(owner: SecretKey, device: SecretKey) -> SeededKey:
             "that may be the owner's, so that whoever has it and a device reads all: let DeviceKeys.make "
             "draw the device's key."
         )
-    key = _owner.make_rekey_key(owner.hosted, device.hosted, _entropy())
+    return _switching_key(device, owner)
+
+
+def make_rotation_key(old: SecretKey, new: SecretKey) -> SeededKey:
+    """Make the key that converts ciphertexts under an owner's old key to the new one. Raises ParameterError
+    if the sets differ or have one prime, or if the old key is a device's."""
+    _check_key_switching(old.parameters)
+    if old.parameters != new.parameters:
+        raise ParameterError(
+            f"The old keys are of set {old.parameters.name} and the new ones of {new.parameters.name}, and a "
+            "ciphertext's set stays: make new keys of the same set."
+        )
+    if old.of_device or new.of_device:
+        raise ParameterError(
+            "A rotation leads from one key of an owner to the next, and one of these is a device's own: give "
+            "the owner's."
+        )
+    return _switching_key(old, new)
+
+
+def _switching_key(source: SecretKey, target: SecretKey) -> SeededKey:
+    key = _owner.make_rekey_key(target.hosted, source.hosted, _entropy())
     return SeededKey(key.seed, key.first())
 
 

@@ -113,6 +113,28 @@ class Retention(Answer):
     deleted_to: float | None
 
 
+class OwnerKeyView(Answer):
+    """An owner's key of a fleet, and what is under it: stored windows, devices that may send, and deliveries
+    that wait for the operator. replaced: when it was replaced by another; null for the present key. retired:
+    when it was retired, after which nothing is under it."""
+
+    key_id: KeyId
+    windows: int
+    devices: int
+    waiting: int
+    replaced: float | None
+    retired: float | None
+
+
+class OwnerKeyList(Answer):
+    """A fleet's owner keys, the present one first. fixed: why windows cannot be switched to another key, or
+    null."""
+
+    fleet: str
+    fixed: str | None
+    keys: list[OwnerKeyView]
+
+
 # --- devices of a fleet -------------------------------------------------------------------------------------
 
 
@@ -173,7 +195,8 @@ class SpecView(Answer):
 
 
 class ResultView(Answer):
-    """A job's result. parts: number of its ciphertexts. seconds: duration of its computation. unanswered:
+    """A job's result; of a rekey, the windows that are switched to the present key. parts: number of its
+    ciphertexts. seconds: duration of its computation. unanswered:
     windows whose devices cannot fetch an answer; damaged: windows left out because they are damaged in the
     gateway's store."""
 

@@ -194,6 +194,9 @@ class JobSpec(Model):
     one device. leave_out_damaged: leave out windows that are damaged in the gateway's store; otherwise the
     job fails, and names them. groups: of a sum or mean, return the sums of these groups of devices, not the
     whole one, for the owner to check and add up.
+
+    kind rekey: switch all windows under earlier owner keys of the fleet to its present one where they are
+    stored. It has no result, and takes leave_out_damaged only.
     """
 
     kind: JobKind = "sum"
@@ -222,6 +225,9 @@ class JobSpec(Model):
             raise ValueError("only scores (kind linear) answer devices: leave answer out")
         if self.groups is not None and self.kind not in CHECKED_KINDS:
             raise ValueError("groups belong to a sum or a mean")
+        others = self.devices, self.bound, None if self.per_device == 1 else self.per_device
+        if self.kind == "rekey" and any(other is not None for other in others):
+            raise ValueError("kind rekey switches all windows: leave devices, per_device and bound out")
         if self.weights and not all(math.isfinite(w) for w in self.weights.values()):
             raise ValueError("weights are finite numbers")
         return self

@@ -10,7 +10,9 @@ NAME = r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"
 ID = r"[0-9a-f]{16}"
 """A regular expression for the id of a key or a token."""
 
-JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
+ComputedKind = Literal["sum", "mean", "variance", "weighted-sum", "linear"]
+"""The kinds of jobs that have a result for the owner."""
+JobKind = Literal["sum", "mean", "variance", "weighted-sum", "linear", "rekey"]
 JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
 CheckedKind = Literal["sum", "mean"]
 CHECKED_KINDS: tuple[CheckedKind, ...] = get_args(CheckedKind)

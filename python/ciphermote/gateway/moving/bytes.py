@@ -131,7 +131,7 @@ class Checker:
 def _window(row: Any, device: Device) -> StoredWindow:
     return StoredWindow(
         *(device.number, device.epoch, device.keys, row["number"], row["counter"], row["tags"]),
-        row["extents"],
+        *(row["extents"], row["owner_key"]),
     )
 
 

@@ -28,6 +28,8 @@ from ciphermote.gateway.wrapping import Wrapper
 ROWS = 5000
 """Rows of a batch."""
 _PLACE_BYTES, _STORE = "place_bytes", "store"
+_REPLACED = "replaced"
+"""What jobs that ran at the source may have read; none runs on."""
 
 Stages = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Shows the progress of a stage with this name, in a block, by a function that takes (done, total)."""
@@ -182,7 +184,7 @@ class Copy:
 
 def copied_tables(schema: Schema, target: End) -> list[Table]:
     """Return the tables whose rows the target has too. Others say where the bytes are."""
-    leave_out = {_STORE} if target.keeps_bytes else {_STORE, _PLACE_BYTES}
+    leave_out = {_STORE, _REPLACED} if target.keeps_bytes else {_STORE, _REPLACED, _PLACE_BYTES}
     return [table for table in schema.tables if table.name not in leave_out]
 
 
@@ -190,7 +192,7 @@ def moved_row(table: Table, row: Any, extents: str) -> tuple[Any, ...]:
     """Return a row with its extents at the target; none for one whose bytes were left out, of which nothing
     is known then (devices.deleted_parts)."""
     changed = {"extents": extents}
-    if row["extents"] and not extents and "parts" in table.columns and table.name == "windows":
+    if row["extents"] and not extents and table.name == "windows" and row["owner_key"] is None:
         changed["parts"] = ""
     return tuple(changed.get(column, row[column]) for column in table.columns)
 

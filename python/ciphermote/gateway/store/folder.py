@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store in a directory: ciphertexts in append-only segments, and whole objects as files.
 
-A segment is a concatenation of deliveries of all fleets: frames contain their own lengths and checksums.
+A segment is a concatenation of deliveries of all fleets: frames contain their own lengths and checksums. What
+workers store, who may not append to segments, is in batches: files beside the segments, each written once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import mmap
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +22,8 @@ from ciphermote.gateway.store.extents import DIGEST_BYTES, Extent, digest_of
 from ciphermote.gateway.store.interface import Owner, Stored
 
 SEGMENT_BYTES = 256 << 20
+_BATCH_PREFIX, _BATCH_SUFFIX = "b", ".batch"
+_BATCH_NAME_BYTES = 12
 
 
 class FolderStore:
@@ -45,6 +50,12 @@ class FolderStore:
             self._segments = Segments(self._folder, self._segment_bytes)
         return self._segments.append(pieces)
 
+    def append_apart(self, pieces: Sequence[bytes], owner: Owner, now: float) -> list[Extent]:
+        place = f"{_BATCH_PREFIX}{secrets.token_hex(_BATCH_NAME_BYTES)}"
+        ends = list(itertools.accumulate(map(len, pieces)))
+        write_atomically(_path_of(self._folder, place), b"".join(pieces), 0o600)
+        return [Extent(place, end - len(piece), len(piece)) for piece, end in zip(pieces, ends, strict=True)]
+
     def reader(self) -> SegmentReader:
         return SegmentReader(self._folder)
 
@@ -55,10 +66,13 @@ class FolderStore:
         for number in segment_numbers(self._folder):
             found = segment_path(self._folder, number).stat()
             yield Stored(str(number), found.st_size, found.st_mtime)
+        for path in self._folder.glob(f"*{_BATCH_SUFFIX}"):
+            found = path.stat()
+            yield Stored(path.stem, found.st_size, found.st_mtime)
 
     def remove_places(self, places: Sequence[str]) -> None:
         for place in places:
-            segment_path(self._folder, int(place)).unlink(missing_ok=True)
+            _path_of(self._folder, place).unlink(missing_ok=True)
         sync_directory(self._folder)
 
     # --- whole objects --------------------------------------------------------------------------------------
@@ -120,10 +134,12 @@ def segment_path(folder: Path, number: int) -> Path:
 
 
 def _path_of(folder: Path, place: str) -> Path:
-    """Return a place's segment. Raises KeyFileError for a place in another kind of store."""
-    if not place.isdecimal():
-        raise KeyFileError(f"{place} is in no segment, but in an object store: name that (--store).")
-    return segment_path(folder, int(place))
+    """Return a place's segment or batch. Raises KeyFileError for a place in another kind of store."""
+    if place.isdecimal():
+        return segment_path(folder, int(place))
+    if place.startswith(_BATCH_PREFIX):
+        return folder / f"{place}{_BATCH_SUFFIX}"
+    raise KeyFileError(f"{place} is in no segment, but in an object store: name that (--store).")
 
 
 def segment_numbers(folder: Path) -> list[int]:

@@ -79,6 +79,9 @@ class Store(Protocol):
         """Append pieces, each of the owner at its place, and return the extent of each, all of them durable
         on return. now: seconds since 1970. Raises OSError if there is no room, and then records nothing."""
 
+    def append_apart(self, pieces: Sequence[bytes], owner: Owner, now: float) -> list[Extent]:
+        """Append pieces of one owner to a place of their own, as append does, in any process."""
+
     def reader(self) -> Reader:
         """Return a new reader."""
 

@@ -114,6 +114,9 @@ class ObjectStore:
         self._failed_at = -_TROUBLE_SECONDS
         return list(found.values())
 
+    def append_apart(self, pieces: Sequence[bytes], owner: Owner, now: float) -> list[Extent]:
+        return self.append(pieces, [owner] * len(pieces), now)
+
     def _put_round(self, round_: tuple[str, list[bytes]]) -> None:
         place, data = round_
         self._put(_ROUNDS + place, b"".join(data))
