@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from demos.cluster.services import Postgres
 from demos.fleet.site import Server, serving
 from gateway_support import FullDevice, accepted, define_full, device_token, free_port, full_owner
-from postgres_support import PostgresServer
 
 PREPARE = Path(__file__).resolve().parents[2] / "deploy" / "compose" / "prepare.sh"
 
@@ -48,8 +48,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("tls")
     subprocess.run((PREPARE, folder), check=True, timeout=60)
     found = Place(folder / "secrets", free_port())
-    server = PostgresServer()
+    server = Postgres(found.port)
     try:
+        server.start()
         with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
             connection.execute(f"ALTER USER ciphermote PASSWORD '{found.password}'".encode())
         server.stop("fast")
@@ -61,8 +62,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         (data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n")
         with (data / "postgresql.conf").open("a") as configuration:
             configuration.write("ssl = on\nssl_cert_file = 'postgres.pem'\nssl_key_file = 'postgres.key'\n")
-        options = f"-k {server.folder} -c listen_addresses=127.0.0.1 -c port={found.port}"
-        server._run("pg_ctl", "--silent", "--wait", "-l", str(server.folder / "log"), "-o", options, "start")
+        server.start()
         yield found
     finally:
         server.remove()

@@ -105,8 +105,8 @@ def test_all_fleets_are_listed_and_those_that_cannot_be_switched_named(
 def test_only_a_rekey_key_is_sent_and_only_from_the_fleets_keys(server: Server, tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a", "b", "c")]
     a, b, c = owners = [Owner.generate(SET) for _ in paths]
-    for owner, path in zip(owners, paths, strict=True):
-        owner.save(path)
+    for each, path in zip(owners, paths, strict=True):
+        each.save(path)
     attachment = attached(server, paths[0], "guarded")
     with attachment.client() as client:
         for data in (a.secret_key.to_seal(), b"", a.evaluation_keys.relin or b""):

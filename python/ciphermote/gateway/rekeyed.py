@@ -21,7 +21,7 @@ _ANOTHER = "The bytes are of another window."
 
 
 class WindowName(Protocol):
-    """What names a window in a fleet."""
+    """The numbers that name a window in a fleet."""
 
     @property
     def device(self) -> int: ...

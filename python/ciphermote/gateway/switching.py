@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which windows can be switched to another owner key, and how (rotations.py)."""
+"""Switches windows to another owner key, and tells which can be (rotations.py)."""
 
 from __future__ import annotations
 
