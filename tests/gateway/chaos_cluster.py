@@ -43,6 +43,9 @@ class ClusterRun(Run):
             where = self._folder, ("--workers", "1")
             with cluster(*where, gateways=GATEWAYS, through=self._through, **preloaded) as self._cluster:
                 yield self._cluster.servers
+                deadlocks = self._cluster.postgres.log().count("deadlock detected")
+                if deadlocks:
+                    self.tally.errors.append(f"{deadlocks} deadlocks in the database")
         for door in self._doors:
             door.close()
 

@@ -71,7 +71,11 @@ class Door:
         return found
 
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError), source, target:
+        with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
                 self._open.wait()
                 target.sendall(data)
+        for each in (source, target):  # closing would tell nobody while the other thread reads
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()

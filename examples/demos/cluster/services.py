@@ -64,7 +64,8 @@ class Postgres:
     def start(self) -> Postgres:
         listens = f"127.0.0.1 -c port={self.port}" if self.port else ""
         options = f"-k {self.folder} -c listen_addresses={listens} -c max_connections=200"
-        options += " -c shared_buffers=64MB -c recovery_init_sync_method=syncfs"  # else it syncs each file
+        # Else recovery syncs each file of every database.
+        options += " -c shared_buffers=64MB -c recovery_init_sync_method=syncfs -c log_lock_waits=on"
         self._run("pg_ctl", "--silent", "--wait", "-l", str(self.folder / "log"), "-o", options, "start")
         return self
 
@@ -92,6 +93,9 @@ class Postgres:
             return Path(f"/proc/{self.process}").exists()
         except OSError:
             return False
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
 
     def url(self, database: str, port: int = 0) -> str:
         """port: of something that stands before the server."""

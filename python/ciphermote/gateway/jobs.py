@@ -601,17 +601,19 @@ class Jobs:
 
     def lease(self, worker: str) -> Job | None:
         """Lease a job that waits, or whose worker has died."""
+        self._fail_lost()
         with self._database.writing(beside=True) as database:
             clock, now = self._database.clock()
-            database.execute(
-                "UPDATE jobs SET state = 'failed', finished = ?, "
-                "error = 'Its workers died: see their logs, then retry it.' "
-                f"WHERE state = 'running' AND tries >= ? AND {_LOST}",
-                (time.time(), MOST_TRIES, now, clock),
-            )
             job = self._next_in_turn(database, clock, now)
             if job is None:
                 return None
+            # The tenant before the job, whose trigger changes the fleet's counts: in the order of a round of
+            # deliveries, or each would wait for the other.
+            database.execute(
+                "UPDATE tenants SET turn = (SELECT max(turn) + 1 FROM tenants) WHERE id = "
+                "(SELECT f.tenant FROM fleets f JOIN jobs j ON j.fleet = f.id WHERE j.id = ?)",
+                (job,),
+            )
             (fence,) = database.execute(
                 "UPDATE jobs SET state = 'running', fence = fence + 1, worker = ?, clock = ?, "
                 "lease_ends = ?, tries = tries + 1, done = 0 WHERE id = ? RETURNING fence",
@@ -625,13 +627,23 @@ class Jobs:
             fleet = database.execute(
                 "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (row["fleet"],)
             ).fetchone()
-            database.execute(
-                "UPDATE tenants SET turn = (SELECT max(turn) + 1 FROM tenants) WHERE id = ?",
-                (fleet["tenant"],),
-            )
         spec = JobSpec.model_validate_json(row["text"])
         place = row["begins"], row["ends"], row["cut"], row["devices"] or "[]"
         return Job(job, fence, Fleet.from_row(*fleet), spec, *place)
+
+    def _fail_lost(self) -> None:
+        """End jobs whose workers have died too often."""
+        clock, now = self._database.clock()
+        lost = f"state = 'running' AND tries >= ? AND {_LOST}"
+        given = MOST_TRIES, now, clock
+        if not self._database.connection.execute(f"SELECT 1 FROM jobs WHERE {lost}", given).fetchone():
+            return
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'failed', finished = ?, "
+                f"error = 'Its workers died: see their logs, then retry it.' WHERE {lost}",
+                (time.time(), *given),
+            )
 
     def _next_in_turn(self, database: Connection, clock: str, now: float) -> int | None:
         """Return and lock a job whose worker has died, or the oldest waiting job of the tenant whose last
