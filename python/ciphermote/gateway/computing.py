@@ -120,13 +120,14 @@ class Input(NamedTuple):
 
 def inputs_of(job: Job, database: Connection) -> list[Input]:
     """Return the job's windows by device: at most spec.per_device of each, with the lowest numbers. Devices
-    that were in quarantine when the job was made are left out."""
+    that were in quarantine when the job was made are left out, and those that are deleted."""
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
         "w.random, w.tags, w.extents, w.owner_key, d.owner_key "
         "FROM windows w JOIN devices d ON d.id = w.device "
-        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+        "WHERE d.fleet = ? AND d.deleted IS NULL "
+        "AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) "
         "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
         "ORDER BY d.number, d.epoch, w.number",

@@ -325,21 +325,26 @@ class Registry:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:
             raise Refusal(422, "bad-keys", str(error)) from None
+        enrolled = "fleet = ? AND number = ? AND state != 'replaced' AND key_id = ?"
+        device = fleet.id, number, signed(found.source_id)
+        other = Refusal(
+            422,
+            "other-key",
+            f"The rekey key leads from key {found.source_id:016x}, which device {number} was not "
+            "enrolled with: send the one that was made with the device's keys.",
+        )
+        known = self._database.connection.execute(f"SELECT 1 FROM devices WHERE {enrolled}", device)
+        if known.fetchone() is None:  # before anything is stored, which nobody would pay for
+            raise other
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
             book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(
-                "UPDATE devices SET rekey = ?, owner_key = ? "
-                "WHERE fleet = ? AND number = ? AND state != 'replaced' AND key_id = ?",
-                (digest, signed(fleet.key_id), fleet.id, number, signed(found.source_id)),
+                f"UPDATE devices SET rekey = ?, owner_key = ? WHERE {enrolled}",
+                (digest, signed(fleet.key_id), *device),
             )
             if not done.rowcount:
-                raise Refusal(
-                    422,
-                    "other-key",
-                    f"The rekey key leads from key {found.source_id:016x}, which device {number} was not "
-                    "enrolled with: send the one that was made with the device's keys.",
-                )
+                raise other
 
     def set_state(self, fleet: Fleet, number: int, state: str) -> None:
         """Change a device's state to "quarantined", which refuses it in every epoch and leaves its windows
