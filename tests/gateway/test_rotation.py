@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.store.extents import Extent
 from ciphermote.gateway.verifying import verify
 from ciphermote.gateway.worker import Worker
+from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.owner.decryption import Decrypted
 from ciphermote.owner.rotation import rotation_key
 from ciphermote.parameters.files import parameters_to_dict
@@ -306,6 +308,44 @@ def test_what_is_refused_takes_no_room(tmp_path: Path) -> None:
         other = found.owner.device_keys().rekey_key
         assert refusal_of(partial(registry.put_rekey_key, found.fleet, 1, other)) == "other-key"
         assert {each.name for each in site.gateway.store.objects()} == before
+
+    on_site(tmp_path, what)
+
+
+@pytest.mark.parametrize("what_is_sent", ["evaluation keys", "device", "rekey key"])
+def test_what_was_checked_by_the_old_key_is_not_stored_under_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what_is_sent: str
+) -> None:
+    """The key changes after a request was checked, and before it is stored: evaluation keys would stay in the
+    place of those that are forgotten, and a device would be of a key that may be retired by then."""
+
+    async def what(site: Site) -> None:
+        found = Fleets(site, set_name="n4096_q26x3_p27", own_keys=what_is_sent != "evaluation keys")
+        keys, relin = found.owner.device_keys(), found.owner.evaluation_keys.relin
+        assert relin is not None
+        registry = site.gateway.registry
+        calls: dict[str, Callable[[], object]] = {
+            "evaluation keys": partial(registry.put_evaluation_keys, found.fleet, "relin", relin),
+            "device": partial(found.enroll, 1, own=keys.secret_key),
+            "rekey key": partial(registry.put_rekey_key, found.fleet, 1, keys.rekey_key),
+        }
+        if what_is_sent == "rekey key":
+            found.enroll(1, own=keys.secret_key)
+        where = Wrapper if what_is_sent == "device" else type(site.gateway.store)
+        name = "wrap" if what_is_sent == "device" else "put"
+        slow = getattr(where, name)
+
+        def meanwhile(*given: Any) -> Any:
+            with monkeypatch.context() as restored:
+                restored.setattr(where, name, slow)
+                found.rotate()
+            return slow(*given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(where, name, meanwhile)
+            assert refusal_of(calls[what_is_sent]) == "rotated"
+        assert not site.gateway.jobs.keys(found.fleet.id)
+        assert found.counts() == [(0, 0), (0, 1 if what_is_sent == "rekey key" else 0)]
 
     on_site(tmp_path, what)
 

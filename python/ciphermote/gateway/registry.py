@@ -165,6 +165,16 @@ class Registry:
         ).fetchone()
         return Fleet.from_row(*row)
 
+    def check_present(self, fleet: Fleet) -> None:
+        """Raises Refusal, in a transaction that nobody writes beside, if a fleet's key is no longer what was
+        looked up before it."""
+        if self.fleet_by_id(fleet.id) != fleet:
+            raise Refusal(
+                409,
+                "rotated",
+                f"Fleet {fleet.name} got another key meanwhile: list its keys, and ask again.",
+            )
+
     def fleets(self, tenant: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? AND deleted IS NULL "
@@ -229,6 +239,7 @@ class Registry:
             )
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
+            self.check_present(fleet)
             book_object(database, fleet.tenant, digest, len(data))
             database.execute(
                 "INSERT INTO evaluation_keys VALUES (?, ?, ?) "
@@ -278,6 +289,7 @@ class Registry:
         keys = TagKeys(*map(bytes.fromhex, _tag_keys(enrolment)))
         wrapped = self._wrapper.wrap(keys, fleet.id, number, enrolment.epoch)
         with self._database.writing() as database:
+            self.check_present(fleet)
             rows = database.execute(
                 "SELECT id, epoch, deleted, keys FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch",
                 (fleet.id, number),
@@ -338,6 +350,7 @@ class Registry:
             raise other
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
+            self.check_present(fleet)
             book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(
                 f"UPDATE devices SET rekey = ?, owner_key = ? WHERE {enrolled}",
