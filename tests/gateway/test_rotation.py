@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,12 @@ from ciphermote.gateway import jobs, rekeying
 from ciphermote.gateway.backup import back_up, restore
 from ciphermote.gateway.database.sqlite import connect
 from ciphermote.gateway.deletions import Target
+from ciphermote.gateway.executors.local import LocalExecutor
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.sources import GivenSource
 from ciphermote.gateway.store.extents import Extent
+from ciphermote.gateway.store.interface import Reader, Store
 from ciphermote.gateway.verifying import verify
 from ciphermote.gateway.worker import Worker
 from ciphermote.gateway.wrapping import Wrapper
@@ -347,6 +350,35 @@ def test_what_was_checked_by_the_old_key_is_not_stored_under_the_new_one(
         assert not site.gateway.jobs.keys(found.fleet.id)
         assert found.counts() == [(0, 0), (0, 1 if what_is_sent == "rekey key" else 0)]
 
+    on_site(tmp_path, what)
+
+
+def test_a_task_gets_the_keys_that_its_windows_are_switched_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where tasks can read no store, and not those of all rotations, which are up to 16 MB each."""
+    given: list[int] = []
+    make = GivenSource.of
+
+    def noting(store: Store, reader: Reader, extents: Iterable[str], digests: Iterable[str]) -> GivenSource:
+        found = list(digests)
+        given.append(len(found))
+        return make(store, reader, extents, found)
+
+    async def what(site: Site) -> None:
+        found, _ = await three(site)
+        for expected in (0, 1, 2):
+            given.clear()
+            within(found.sum(), 6, 3)
+            assert given == [expected]
+            found.rotate()
+        assert found.rekey()["state"] == "done"
+        given.clear()
+        within(found.sum(), 6, 3)
+        assert given == [0]
+
+    monkeypatch.setattr(LocalExecutor, "reads", "object store")
+    monkeypatch.setattr(GivenSource, "of", noting)
     on_site(tmp_path, what)
 
 

@@ -27,6 +27,7 @@ from ciphermote.gateway.devices import signed, unsigned
 from ciphermote.gateway.executors.interface import Call, Executor, Run
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.key_path import Steps, objects_between
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
@@ -317,8 +318,8 @@ class _Computation:
         self._run = run
         self._source = source
         self._reader = source.store.reader()
-        self._switching: tuple[str, ...] = ()
-        """Digests of the objects that switch from earlier owner keys."""
+        self._steps: Steps = {}
+        """From earlier owner keys."""
 
     def _source_of(self, windows: Iterable[tasks.Window]) -> Source:
         """Return what a task over these windows reads from."""
@@ -328,7 +329,8 @@ class _Computation:
         if store.url is not None:
             return UrlSource(store.url)
         given = list(windows)
-        digests = (*self._switching, *(window.rekey for window in given if window.rekey is not None))
+        rekeys = (window.rekey for window in given if window.rekey is not None)
+        digests = chain(objects_between(self._steps, (window.owner_key for window in given)), rekeys)
         try:
             return GivenSource.of(store, self._reader, (window.extents for window in given), digests)
         finally:
@@ -437,8 +439,7 @@ class _FullComputation(_Computation):
 
         name = f"{parameters.id:016x} {scheme} {sorted(digests.items())}"
         model = self._spec.model
-        steps = steps_of(job.fleet, site.database)
-        self._switching = tuple(digest for _, digest in steps.values())
+        self._steps = steps_of(job.fleet, site.database)
         self._plan = tasks.FullPlan(
             parameters,
             scheme,
@@ -449,7 +450,7 @@ class _FullComputation(_Computation):
             self._spec.bound,
             run.executor.share(name, computer),
             None if model is None else LinearModel.from_fields(model),
-            steps,
+            self._steps,
         )
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:
