@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import time
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,19 @@ from ciphermote import LinearModel, Owner
 from ciphermote.base.errors import MismatchError, ParameterError
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
-from ciphermote.gateway import rekeying
+from ciphermote.gateway import jobs, rekeying
 from ciphermote.gateway.backup import back_up, restore
 from ciphermote.gateway.database.sqlite import connect
+from ciphermote.gateway.deletions import Target
+from ciphermote.gateway.executors.local import LocalExecutor
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.sources import GivenSource
 from ciphermote.gateway.store.extents import Extent
+from ciphermote.gateway.store.interface import Reader, Store
 from ciphermote.gateway.verifying import verify
 from ciphermote.gateway.worker import Worker
+from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.owner.decryption import Decrypted
 from ciphermote.owner.rotation import rotation_key
 from ciphermote.parameters.files import parameters_to_dict
@@ -221,6 +228,157 @@ def test_a_stopped_rotation_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
         assert found.rekey()["state"] == "done" and found.places() == again
         site.bytes()
 
+    on_site(tmp_path, what)
+
+
+def test_a_batch_may_take_longer_than_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker renews the lease between windows, or another one would begin anew, and neither end."""
+    monkeypatch.setattr(jobs, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr("ciphermote.gateway.worker._RENEW_SECONDS", 0.1)
+    switched = rekeying.Rekeying._switched
+
+    async def what(site: Site) -> None:
+        found, _ = await three(site)
+        found.rotate()
+        other = Worker(site.folder, "other", database_url(site.folder))
+
+        def slowly(self: rekeying.Rekeying, window: Any) -> Any:
+            time.sleep(0.6)
+            assert other._jobs.lease("other") is None
+            return switched(self, window)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(rekeying.Rekeying, "_switched", slowly)
+            done = found.rekey()
+        other._database.close()
+        assert (done["state"], done["tries"], done["result"]["windows"]) == ("done", 1, 3)
+
+    on_site(tmp_path, what)
+
+
+@pytest.mark.parametrize("kind", ["shared", "own"])
+def test_windows_of_a_deleted_device_are_in_no_job(tmp_path: Path, kind: str) -> None:
+    """From the moment that it is marked, before its rows are removed."""
+
+    async def what(site: Site) -> None:
+        found = Fleets(site, own_keys=kind == "own")
+        for number in (1, 2, 3):
+            if kind == "own":
+                keys = found.owner.device_keys()
+                device = found.enroll(number, own=keys.secret_key)
+                site.gateway.registry.put_rekey_key(found.fleet, number, keys.rekey_key)
+            else:
+                device = found.enroll(number)
+            await found.send(device, number, 1.0)
+        found.rotate()
+        with site.gateway.database.writing() as database:
+            site.gateway.deletions.begin(database, Target(site.tenant, found.fleet.id, 2))
+        within(found.sum(), 4, 2)
+        done = found.rekey()
+        assert (done["state"], done["result"]["windows"]) == ("done", 2)
+        within(found.sum(), 4, 2)
+
+    on_site(tmp_path, what)
+
+
+def test_a_window_whose_tag_keys_do_not_open_is_named(tmp_path: Path) -> None:
+    async def what(site: Site) -> None:
+        found, _ = await three(site)
+        found.rotate()
+        with site.gateway.database.writing() as database:
+            database.execute(
+                "UPDATE devices SET keys = (SELECT keys FROM devices WHERE number = 1) WHERE number = 2"
+            )
+        failed = found.rekey()
+        assert failed["state"] == "failed" and "window 0 of device 2" in failed["error"]
+        assert found.counts() == [(2, 0), (1, 3)]
+
+    on_site(tmp_path, what)
+
+
+def test_what_is_refused_takes_no_room(tmp_path: Path) -> None:
+    """Nobody's quota counts objects that no row refers to."""
+
+    async def what(site: Site) -> None:
+        found = Fleets(site, own_keys=True)
+        found.enroll(1, own=found.owner.device_keys().secret_key)
+        found.rotate()
+        back = rotation_key(found.owner.secret_key, found.keys[0].secret_key)
+        before = {each.name for each in site.gateway.store.objects()}
+        rotations, registry = site.gateway.rotations, site.gateway.registry
+        start = partial(rotations.start, found.fleet, found.keys[0].key_id, back)
+        assert refusal_of(start) == "old-key"
+        other = found.owner.device_keys().rekey_key
+        assert refusal_of(partial(registry.put_rekey_key, found.fleet, 1, other)) == "other-key"
+        assert {each.name for each in site.gateway.store.objects()} == before
+
+    on_site(tmp_path, what)
+
+
+@pytest.mark.parametrize("what_is_sent", ["evaluation keys", "device", "rekey key"])
+def test_what_was_checked_by_the_old_key_is_not_stored_under_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what_is_sent: str
+) -> None:
+    """The key changes after a request was checked, and before it is stored: evaluation keys would stay in the
+    place of those that are forgotten, and a device would be of a key that may be retired by then."""
+
+    async def what(site: Site) -> None:
+        found = Fleets(site, set_name="n4096_q26x3_p27", own_keys=what_is_sent != "evaluation keys")
+        keys, relin = found.owner.device_keys(), found.owner.evaluation_keys.relin
+        assert relin is not None
+        registry = site.gateway.registry
+        calls: dict[str, Callable[[], object]] = {
+            "evaluation keys": partial(registry.put_evaluation_keys, found.fleet, "relin", relin),
+            "device": partial(found.enroll, 1, own=keys.secret_key),
+            "rekey key": partial(registry.put_rekey_key, found.fleet, 1, keys.rekey_key),
+        }
+        if what_is_sent == "rekey key":
+            found.enroll(1, own=keys.secret_key)
+        where = Wrapper if what_is_sent == "device" else type(site.gateway.store)
+        name = "wrap" if what_is_sent == "device" else "put"
+        slow = getattr(where, name)
+
+        def meanwhile(*given: Any) -> Any:
+            with monkeypatch.context() as restored:
+                restored.setattr(where, name, slow)
+                found.rotate()
+            return slow(*given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(where, name, meanwhile)
+            assert refusal_of(calls[what_is_sent]) == "rotated"
+        assert not site.gateway.jobs.keys(found.fleet.id)
+        assert found.counts() == [(0, 0), (0, 1 if what_is_sent == "rekey key" else 0)]
+
+    on_site(tmp_path, what)
+
+
+def test_a_task_gets_the_keys_that_its_windows_are_switched_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where tasks can read no store, and not those of all rotations, which are up to 16 MB each."""
+    given: list[int] = []
+    make = GivenSource.of
+
+    def noting(store: Store, reader: Reader, extents: Iterable[str], digests: Iterable[str]) -> GivenSource:
+        found = list(digests)
+        given.append(len(found))
+        return make(store, reader, extents, found)
+
+    async def what(site: Site) -> None:
+        found, _ = await three(site)
+        for expected in (0, 1, 2):
+            given.clear()
+            within(found.sum(), 6, 3)
+            assert given == [expected]
+            found.rotate()
+        assert found.rekey()["state"] == "done"
+        given.clear()
+        within(found.sum(), 6, 3)
+        assert given == [0]
+
+    monkeypatch.setattr(LocalExecutor, "reads", "object store")
+    monkeypatch.setattr(GivenSource, "of", noting)
     on_site(tmp_path, what)
 
 

@@ -27,6 +27,7 @@ from ciphermote.gateway.devices import signed, unsigned
 from ciphermote.gateway.executors.interface import Call, Executor, Run
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.key_path import Steps, objects_between
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
 from ciphermote.gateway.quotas import ROW_BYTES, room_for_bytes
@@ -120,13 +121,14 @@ class Input(NamedTuple):
 
 def inputs_of(job: Job, database: Connection) -> list[Input]:
     """Return the job's windows by device: at most spec.per_device of each, with the lowest numbers. Devices
-    that were in quarantine when the job was made are left out."""
+    that were in quarantine when the job was made are left out, and those that are deleted."""
     wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, d.keys, w.number, w.counter, "
         "w.random, w.tags, w.extents, w.owner_key, d.owner_key "
         "FROM windows w JOIN devices d ON d.id = w.device "
-        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+        "WHERE d.fleet = ? AND d.deleted IS NULL "
+        "AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) "
         "AND (CAST(? AS BIGINT) IS NULL OR d.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))) "
         "ORDER BY d.number, d.epoch, w.number",
@@ -316,8 +318,8 @@ class _Computation:
         self._run = run
         self._source = source
         self._reader = source.store.reader()
-        self._switching: tuple[str, ...] = ()
-        """Digests of the objects that switch from earlier owner keys."""
+        self._steps: Steps = {}
+        """From earlier owner keys."""
 
     def _source_of(self, windows: Iterable[tasks.Window]) -> Source:
         """Return what a task over these windows reads from."""
@@ -327,7 +329,8 @@ class _Computation:
         if store.url is not None:
             return UrlSource(store.url)
         given = list(windows)
-        digests = (*self._switching, *(window.rekey for window in given if window.rekey is not None))
+        rekeys = (window.rekey for window in given if window.rekey is not None)
+        digests = chain(objects_between(self._steps, (window.owner_key for window in given)), rekeys)
         try:
             return GivenSource.of(store, self._reader, (window.extents for window in given), digests)
         finally:
@@ -436,8 +439,7 @@ class _FullComputation(_Computation):
 
         name = f"{parameters.id:016x} {scheme} {sorted(digests.items())}"
         model = self._spec.model
-        steps = steps_of(job.fleet, site.database)
-        self._switching = tuple(digest for _, digest in steps.values())
+        self._steps = steps_of(job.fleet, site.database)
         self._plan = tasks.FullPlan(
             parameters,
             scheme,
@@ -448,7 +450,7 @@ class _FullComputation(_Computation):
             self._spec.bound,
             run.executor.share(name, computer),
             None if model is None else LinearModel.from_fields(model),
-            steps,
+            self._steps,
         )
 
     def parts(self, inputs: list[Input]) -> Iterator[bytes]:

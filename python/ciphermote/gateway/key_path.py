@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ciphermote.base.errors import EngineError
@@ -13,6 +13,14 @@ from ciphermote.evaluate.evaluator import Evaluator, RekeyKey
 Steps = Mapping[int, tuple[int, str]]
 """By an earlier key's id: the id of the key that replaced it, and the digest of the object that switches to
 it."""
+
+
+def objects_between(steps: Steps, key_ids: Iterable[int]) -> Iterator[str]:
+    """Yield the digests of the objects by which ciphertexts under these keys are switched."""
+    for key_id in set(key_ids):
+        while (step := steps.get(key_id)) is not None:
+            key_id, digest = step
+            yield digest
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,16 @@ class Registry:
         ).fetchone()
         return Fleet.from_row(*row)
 
+    def check_present(self, fleet: Fleet) -> None:
+        """Raises Refusal, in a transaction that nobody writes beside, if a fleet's key is no longer what was
+        looked up before it."""
+        if self.fleet_by_id(fleet.id) != fleet:
+            raise Refusal(
+                409,
+                "rotated",
+                f"Fleet {fleet.name} got another key meanwhile: list its keys, and ask again.",
+            )
+
     def fleets(self, tenant: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? AND deleted IS NULL "
@@ -229,6 +239,7 @@ class Registry:
             )
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
+            self.check_present(fleet)
             book_object(database, fleet.tenant, digest, len(data))
             database.execute(
                 "INSERT INTO evaluation_keys VALUES (?, ?, ?) "
@@ -278,6 +289,7 @@ class Registry:
         keys = TagKeys(*map(bytes.fromhex, _tag_keys(enrolment)))
         wrapped = self._wrapper.wrap(keys, fleet.id, number, enrolment.epoch)
         with self._database.writing() as database:
+            self.check_present(fleet)
             rows = database.execute(
                 "SELECT id, epoch, deleted, keys FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch",
                 (fleet.id, number),
@@ -325,21 +337,27 @@ class Registry:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:
             raise Refusal(422, "bad-keys", str(error)) from None
+        enrolled = "fleet = ? AND number = ? AND state != 'replaced' AND key_id = ?"
+        device = fleet.id, number, signed(found.source_id)
+        other = Refusal(
+            422,
+            "other-key",
+            f"The rekey key leads from key {found.source_id:016x}, which device {number} was not "
+            "enrolled with: send the one that was made with the device's keys.",
+        )
+        known = self._database.connection.execute(f"SELECT 1 FROM devices WHERE {enrolled}", device)
+        if known.fetchone() is None:  # before anything is stored, which nobody would pay for
+            raise other
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with self._database.writing() as database:
+            self.check_present(fleet)
             book_object(database, fleet.tenant, digest, len(data))
             done = database.execute(
-                "UPDATE devices SET rekey = ?, owner_key = ? "
-                "WHERE fleet = ? AND number = ? AND state != 'replaced' AND key_id = ?",
-                (digest, signed(fleet.key_id), fleet.id, number, signed(found.source_id)),
+                f"UPDATE devices SET rekey = ?, owner_key = ? WHERE {enrolled}",
+                (digest, signed(fleet.key_id), *device),
             )
             if not done.rowcount:
-                raise Refusal(
-                    422,
-                    "other-key",
-                    f"The rekey key leads from key {found.source_id:016x}, which device {number} was not "
-                    "enrolled with: send the one that was made with the device's keys.",
-                )
+                raise other
 
     def set_state(self, fleet: Fleet, number: int, state: str) -> None:
         """Change a device's state to "quarantined", which refuses it in every epoch and leaves its windows

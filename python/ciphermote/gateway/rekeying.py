@@ -36,7 +36,7 @@ from ciphermote.rest.requests import FullFleet
 
 _BATCH = 64
 _MOST_NAMED = 100
-_OF_JOB = "d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ?"
+_OF_JOB = "d.fleet = ? AND d.deleted IS NULL AND w.sequence <= ? AND w.measured >= ? AND w.measured < ?"
 
 
 class _Window(NamedTuple):
@@ -87,7 +87,7 @@ class Rekeying:
         total, done, after = self._count(), 0, 0
         self._progress(0, total)
         while batch := self._next(after):
-            self._switch(batch)
+            self._switch(batch, done, total)
             done, after = done + len(batch), batch[-1].sequence
             self._progress(done, total)
         if self._damaged and not self._job.spec.leave_out_damaged:
@@ -120,10 +120,11 @@ class Rekeying:
 
     # --- switching ------------------------------------------------------------------------------------------
 
-    def _switch(self, batch: list[_Window]) -> None:
+    def _switch(self, batch: list[_Window], done: int, total: int) -> None:
         faults = self._checker.faults(self._fleet, [window.input.stored for window in batch])
         found = []
         for window, fault in zip(batch, faults, strict=True):
+            self._progress(done, total)  # a batch may take longer than a lease
             if fault is None:
                 try:
                     found.append(self._switched(window))
@@ -134,6 +135,7 @@ class Rekeying:
             if len(self._faults) < _MOST_NAMED:
                 self._faults.append(f"{window.input.stored} ({fault.rstrip('.')})")
         if found:
+            self._progress(done, total)
             self._replace(found)
 
     def _switched(self, window: _Window) -> _Switched:

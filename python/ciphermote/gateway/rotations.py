@@ -59,14 +59,10 @@ class Rotations:
                 f"The rekey key leads from key {found.source_id:016x}, and fleet {fleet.name} is of "
                 f"{fleet.key_id:016x}: make one from the fleet's present key.",
             )
+        self._check_new(self._database.connection, fleet, key_id)
         digest = put_object(self._database.connection, self._store, fleet.tenant, data)
         with recorded(), self._database.writing() as database:
-            if self._registry.fleet_by_id(fleet.id) != fleet:
-                raise Refusal(
-                    409,
-                    "rotated",
-                    f"Fleet {fleet.name} got another key meanwhile: list its keys, and ask again.",
-                )
+            self._registry.check_present(fleet)
             self._check_new(database, fleet, key_id)
             book_object(database, fleet.tenant, digest, len(data))
             self._write(database, fleet, key_id, digest)

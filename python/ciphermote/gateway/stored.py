@@ -78,7 +78,7 @@ class WindowChecker:
             except (FrameError, MismatchError):
                 found[place] = _CHANGED
             except KeyFileError as error:
-                found.append(str(error))
+                found[place:] = [str(error)]
         for place, delivery in zip(sent, _evaluator.check_deliveries(given), strict=True):
             found[place] = _fault(windows[place], delivery)
         return found
