@@ -47,8 +47,8 @@ _SETTINGS = {
     "keepalives_interval": "2",
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
-    # A gateway that stops in a transaction, or is cut off, gives way to the others. The server asks whether it
-    # is there, because the timeout of idle transactions does not count within an executemany.
+    # A gateway that stops in a transaction, or is cut off, gives way to the others. The server asks whether
+    # it is there, because the timeout of idle transactions does not count within an executemany.
     "options": "-c statement_timeout=60s -c lock_timeout=20s -c idle_in_transaction_session_timeout=10s "
     "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 "
     "-c tcp_user_timeout=10000",
