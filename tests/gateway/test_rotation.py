@@ -20,12 +20,14 @@ from ciphermote import LinearModel, Owner
 from ciphermote.base.errors import MismatchError, ParameterError
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import COMPACT_SETS
-from ciphermote.gateway import jobs, rekeying
+from ciphermote.evaluate.evaluator import Evaluator
+from ciphermote.gateway import jobs, key_path, rekeying, rotations
 from ciphermote.gateway.backup import back_up, restore
 from ciphermote.gateway.database.sqlite import connect
 from ciphermote.gateway.deletions import Target
 from ciphermote.gateway.executors.local import LocalExecutor
 from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.key_path import RekeyKeys
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.sources import GivenSource
 from ciphermote.gateway.store.extents import Extent
@@ -35,6 +37,7 @@ from ciphermote.gateway.worker import Worker
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.owner.decryption import Decrypted
 from ciphermote.owner.rotation import rotation_key
+from ciphermote.parameters import CKKS
 from ciphermote.parameters.files import parameters_to_dict
 from ciphermote.rest.requests import Enrolment, JobRequest
 from gateway_support import LARGEST, SET, FullDevice, enrolment, frames_of, full_owner
@@ -545,6 +548,44 @@ def test_a_key_on_the_way_from_an_earlier_one_stays(tmp_path: Path) -> None:
             site.gateway.rotations.retire(found.fleet, key_id)
 
     on_site(tmp_path, what)
+
+
+def test_a_fleet_has_few_earlier_keys_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotations, "MOST_EARLIER_KEYS", 2)
+
+    async def what(site: Site) -> None:
+        found = Fleets(site)
+        found.rotate()
+        found.rotate()
+        with pytest.raises(Refusal, match="2 earlier keys") as refused:
+            found.rotate()
+        assert refused.value.name == "too-many-keys"
+        site.gateway.rotations.retire(found.fleet, found.keys[0].key_id)
+        found.rotate()
+        assert len(found.counts()) == 4
+
+    on_site(tmp_path, what)
+
+
+def test_rekey_keys_are_kept_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many a tenant has, they take no more memory; the last one read stays, however large it is."""
+    owner, new = Owner.generate(SET), Owner.generate(SET)
+    data = rotation_key(owner.secret_key, new.secret_key)
+    evaluator = Evaluator(owner.parameters, CKKS)
+    reads: list[str] = []
+
+    def read(digest: str) -> bytes:
+        reads.append(digest)
+        return data
+
+    monkeypatch.setattr(key_path, "MOST_BYTES", 2 * len(data))
+    keys = RekeyKeys(lambda: evaluator)
+    for digest in "abcacb":
+        assert keys.get(digest, new.key_id, read).key_id == new.key_id
+        assert keys.bytes <= 2 * len(data)
+    assert "".join(reads) == "abcab"
+    monkeypatch.setattr(key_path, "MOST_BYTES", 1)
+    assert keys.get("d", new.key_id, read) and keys.bytes == len(data)
 
 
 def test_a_repeated_delivery_of_a_switched_window_gets_its_receipt(tmp_path: Path) -> None:

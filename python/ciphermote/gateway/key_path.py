@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +15,45 @@ from ciphermote.evaluate.evaluator import Evaluator, RekeyKey
 Steps = Mapping[int, tuple[int, str]]
 """By an earlier key's id: the id of the key that replaced it, and the digest of the object that switches to
 it."""
+
+
+MOST_BYTES = 128 << 20
+"""Bytes of the rekey keys that a process keeps at a time; in memory, a key takes twice its bytes."""
+
+
+class RekeyKeys:
+    """Rekey keys that were read, as many of those used last as have room. Threads may share it.
+
+    evaluator: one without evaluation keys.
+    """
+
+    def __init__(self, evaluator: Callable[[], Evaluator]) -> None:
+        self._evaluator = evaluator
+        self._lock = threading.Lock()
+        self._found: OrderedDict[tuple[str, int], tuple[RekeyKey, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, digest: str, owner_id: int, read: Callable[[str], bytes]) -> RekeyKey:
+        """Return the key with a digest, which switches to the key with an id. read: gives its bytes."""
+        name = digest, owner_id
+        with self._lock:
+            known = self._found.get(name)
+            if known is not None:
+                self._found.move_to_end(name)
+                return known[0]
+        data = read(digest)
+        key = self._evaluator().rekey_key(data, owner_id=owner_id)
+        with self._lock:
+            if name not in self._found:
+                self._bytes += len(data)
+            self._found[name] = key, len(data)
+            while self._bytes > MOST_BYTES and len(self._found) > 1:
+                self._bytes -= self._found.popitem(last=False)[1][1]
+        return key
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes
 
 
 def objects_between(steps: Steps, key_ids: Iterable[int]) -> Iterator[str]:

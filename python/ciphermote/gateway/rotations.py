@@ -28,6 +28,8 @@ from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.store.interface import Store
 from ciphermote.gateway.switching import IS_UNDER, check_switchable, why_fixed
 
+MOST_EARLIER_KEYS = 16
+"""The most keys of a fleet that were rotated and are not retired."""
 Recorded = Callable[[], AbstractContextManager[object]]
 
 
@@ -85,6 +87,16 @@ class Rotations:
                 "old-key",
                 f"Key {key_id:016x} was the key of fleet {fleet.name} before, and what is switched to it is "
                 "no safer than it was: make a new one (`ciphermote keygen`).",
+            )
+        (earlier,) = database.execute(
+            "SELECT count(*) FROM rotations WHERE fleet = ? AND retired IS NULL", (fleet.id,)
+        ).fetchone()
+        if earlier >= MOST_EARLIER_KEYS:
+            raise Refusal(
+                409,
+                "too-many-keys",
+                f"Fleet {fleet.name} has {earlier} earlier keys, and each of them costs every sum a switch: "
+                "retire some first (`ciphermote owner key retire`).",
             )
 
     def _write(self, database: Connection, fleet: Fleet, key_id: int, digest: str) -> None:

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from ciphermote.evaluate.evaluator import Evaluator, RekeyKey
+from ciphermote.evaluate.evaluator import Evaluator
 from ciphermote.gateway.database.interface import Connection
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
-from ciphermote.gateway.key_path import KeyPath, Steps
+from ciphermote.gateway.key_path import KeyPath, RekeyKeys, Steps
 from ciphermote.gateway.refusals import Refusal
 from ciphermote.gateway.store.interface import Store
 from ciphermote.rest.requests import FullFleet
-
-_MOST_KEYS = 64
 
 IS_UNDER = "coalesce(w.owner_key, d.owner_key)"
 """The owner's key that a window w of a device d is under, or that its device's rekey key leads to; NULL for
@@ -56,8 +52,10 @@ def path_of(fleet: Fleet, database: Connection, store: Store) -> KeyPath:
     assert isinstance(definition, FullFleet)
     evaluator = Evaluator(fleet.parameters, definition.scheme)
 
-    @lru_cache(maxsize=_MOST_KEYS)
-    def rekey_key(digest: str, owner_id: int) -> RekeyKey:
-        return evaluator.rekey_key(store.get(digest), owner_id=owner_id)
-
-    return KeyPath(fleet.key_id, steps_of(fleet, database), evaluator, rekey_key)
+    keys = RekeyKeys(lambda: evaluator)
+    return KeyPath(
+        fleet.key_id,
+        steps_of(fleet, database),
+        evaluator,
+        lambda digest, owner_id: keys.get(digest, owner_id, store.get),
+    )

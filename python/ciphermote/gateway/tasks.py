@@ -8,7 +8,6 @@ one that wraps, or a database.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
@@ -32,7 +31,7 @@ from ciphermote.evaluate.linear_model import LinearModel
 from ciphermote.formats import frame_finder
 from ciphermote.gateway import rekeyed
 from ciphermote.gateway.executors.interface import Shared
-from ciphermote.gateway.key_path import KeyPath, Steps
+from ciphermote.gateway.key_path import KeyPath, RekeyKeys, Steps
 from ciphermote.gateway.sources import Source
 from ciphermote.gateway.store.extents import parse_extents
 from ciphermote.parameters import ParameterSet, Scheme
@@ -42,7 +41,6 @@ from ciphermote.parameters.noise import Key
 
 _AT_ONCE = 128
 """Number of windows to read and add at a time: a few MB."""
-_MOST_REKEY_KEYS = 64
 
 
 class Window(NamedTuple):
@@ -75,7 +73,7 @@ class Computer:
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
         self._switcher: Evaluator | None = None
-        self._rekey_keys: OrderedDict[str, RekeyKey] = OrderedDict()
+        self._rekey_keys = RekeyKeys(lambda: self.switcher)
 
     def __reduce__(self) -> tuple[type[Computer], tuple[EvaluationKeys, Scheme]]:
         return Computer, self._given
@@ -97,15 +95,7 @@ class Computer:
             return self._switcher
 
     def rekey_key(self, digest: str, source: Source, owner_id: int) -> RekeyKey:
-        with self._lock:
-            found = self._rekey_keys.pop(digest, None)
-        if found is None:
-            found = self.switcher.rekey_key(source.get(digest), owner_id=owner_id)
-        with self._lock:
-            self._rekey_keys[digest] = found
-            while len(self._rekey_keys) > _MOST_REKEY_KEYS:
-                self._rekey_keys.popitem(last=False)
-        return found
+        return self._rekey_keys.get(digest, owner_id, source.get)
 
 
 @dataclass(frozen=True)
