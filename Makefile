@@ -32,6 +32,10 @@ demo-lorawan: setup-uno
 demo-fleet: setup-fleet
 	@$(DEMOS) fleet $(or $(SECONDS),60)
 
+## fifty devices, two gateways, PostgreSQL, S3 and Ray, each killed meanwhile: make demo-cluster SECONDS=60
+demo-cluster: setup-test versitygw
+	@$(DEMOS) cluster $(or $(SECONDS),60)
+
 ## what a change may break, in minutes on two cores: lint and the six goals test-c to test-rtl
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m demos smartwatch | client-aided | fleet [SECONDS]: a failure is one sentence and exit code 1."""
+"""python -m demos smartwatch | client-aided | fleet [SECONDS] | cluster [SECONDS]
+
+A failure is one sentence and exit code 1.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from demos import client_aided, run
 
 DEMOS = {"smartwatch": run.run, "client-aided": client_aided.run}
 SECONDS = range(10, 3601)
-"""That the fleet may measure."""
+"""That a fleet may measure."""
 
 
 def fleet(seconds: float) -> None:
@@ -21,17 +24,28 @@ def fleet(seconds: float) -> None:
     run.run(plan=run.Plan(seconds))
 
 
+def cluster(seconds: float) -> None:
+    """Apart, for it needs PostgreSQL, an object store and Ray."""
+    from demos.cluster import run
+
+    run.run(plan=run.Plan(seconds))
+
+
+FLEETS = {"fleet": fleet, "cluster": cluster}
+
+
 def main(arguments: list[str]) -> int:
     name, *more = arguments or [""]
-    is_fleet = name == "fleet" and len(more) <= 1 and all(each.isdecimal() for each in more)
+    is_fleet = name in FLEETS and len(more) <= 1 and all(each.isdecimal() for each in more)
     if not is_fleet and (name not in DEMOS or more):
-        print(f"usage: python -m demos {' | '.join(DEMOS)} | fleet [SECONDS]", file=sys.stderr)
+        demos = (*DEMOS, *(f"{each} [SECONDS]" for each in FLEETS))
+        print(f"usage: python -m demos {' | '.join(demos)}", file=sys.stderr)
         return 2
     try:
         if not is_fleet:
             DEMOS[name]()
         elif (seconds := int(more[0]) if more else 60) in SECONDS:
-            fleet(seconds)
+            FLEETS[name](seconds)
         else:
             raise Error(f"The fleet cannot measure for {seconds} s: give {SECONDS[0]} to {SECONDS[-1]}.")
     except KeyboardInterrupt:

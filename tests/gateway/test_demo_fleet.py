@@ -61,7 +61,7 @@ def test_a_run_that_fails_leaves_nothing_running(tmp_path: Path, monkeypatch: py
         raise Error("The power is out.")
 
     before, mask = children(), os.umask(0o022)
-    monkeypatch.setattr(run.Run, "_await_streams", broken)
+    monkeypatch.setattr(run, "await_streams", broken)
     plan = run.Plan(seconds=3, boards=0, unos=0, linux=1, kills=())
     with pytest.raises(Error, match="The power is out"):
         run.run(Console(quiet=True), plan, tmp_path / "demo")

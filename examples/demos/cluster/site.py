@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ciphermote.gateway.gateway_files import WRAP_KEY_FILE
 
+from demos.cluster.ray_nodes import RayNodes
 from demos.cluster.services import BUCKET, ObjectStore, Postgres
 from demos.fleet.site import Server, free_port
 
@@ -28,15 +29,20 @@ class Cluster:
     postgres: Postgres
     store: ObjectStore
     through: Callable[[int], int]
+    nodes: RayNodes | None
+    """What jobs are computed on; None: the gateways' machine."""
     servers: list[Server] = field(default_factory=list)
 
     def server(self, options: Sequence[str] = ()) -> Server:
         """One more gateway, which is not started yet."""
         number = len(self.servers) + 1
         database = self.postgres.url(DATABASE, self.through(self.postgres.port))
-        shared = ("--database", database, "--store", f"s3://{BUCKET}/{PREFIX}")
+        shared: tuple[str, ...] = ("--database", database, "--store", f"s3://{BUCKET}/{PREFIX}")
         data = self.folder / f"gateway-{number}"
         environment = self.store.credentials(self.through(self.store.port))
+        if self.nodes is not None:
+            shared = (*shared, "--compute", self.nodes.address)
+            environment |= self.nodes.environment
         made = Server(data, free_port(), (*shared, *options), environment)
         if self.servers:  # with the wrapping key of the first, and its certificate
             first = self.servers[0].data
@@ -53,10 +59,12 @@ def cluster(
     options: Sequence[str] = (),
     *,
     gateways: int = 2,
+    ray: bool = False,
     through: Callable[[int], int] = lambda port: port,
     **of_postgres: str,
 ) -> Iterator[Cluster]:
-    """A cluster for the block. options: of each gateway; of_postgres: the database server's environment."""
+    """A cluster for the block. options: of each gateway; ray: jobs are computed on a Ray cluster, whose head
+    computes nothing; of_postgres: the database server's environment."""
     postgres = Postgres(free_port(), of_postgres)
     store = ObjectStore(folder / "store", free_port())
     with ExitStack() as stack:
@@ -65,7 +73,12 @@ def cluster(
         stack.callback(store.kill)
         store.start()
         postgres.create(DATABASE)
-        here = Cluster(folder, postgres, store, through)
+        nodes = None
+        if ray:
+            nodes = RayNodes(store.credentials())
+            stack.callback(nodes.close)
+            nodes.start_head(0)
+        here = Cluster(folder, postgres, store, through, nodes)
         for _ in range(gateways):
             server = here.server(options)
             stack.callback(_end, server)

@@ -225,10 +225,12 @@ def plot(outcome: Outcome, path: Path) -> None:
     plt.close(figure)
 
 
-def write(outcome: Outcome, path: Path) -> None:
+def write(
+    outcome: Outcome, path: Path, demo: str = "fleet", datasets: str = "ItalyPowerDemand, BasicMotions"
+) -> None:
     """The figures: `make bench-demos` keeps them in bench/results."""
     params = {
-        "datasets": "ItalyPowerDemand, BasicMotions",
+        "datasets": datasets,
         "devices": outcome.devices,
         "seconds": outcome.seconds,
         "kind": "measured",
@@ -246,10 +248,10 @@ def write(outcome: Outcome, path: Path) -> None:
         "results": (len(outcome.results), "results"),
         "results_that_differ": (len(outcome.that_differ()), "results"),
     }
-    rows = [Row(f"demo_fleet.{name}", value, unit, params) for name, (value, unit) in counts.items()]
+    rows = [Row(f"demo_{demo}.{name}", value, unit, params) for name, (value, unit) in counts.items()]
     for fleet in sorted({each.fleet for each in outcome.results}):
         mine = [each for each in outcome.results if each.fleet == fleet]
         worst = max(outcome.error(each) for each in mine)
         more = {"result": mine[0].kind, "allowed": mine[0].tolerance}
-        rows.append(Row(f"demo_fleet.worst_error.{fleet}", worst, "1", params | more))
-    write_results(path, "make demo-fleet", f"Python {platform.python_version()}", timed(rows))
+        rows.append(Row(f"demo_{demo}.worst_error.{fleet}", worst, "1", params | more))
+    write_results(path, f"make demo-{demo}", f"Python {platform.python_version()}", timed(rows))

@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,18 +29,13 @@ from ciphermote.base.files import write_exclusively
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import B
 from ciphermote.fleet import (
-    Attachment,
-    Computation,
     Connection,
     GatewayClient,
     attach,
-    decrypt,
     enroll,
-    fetch,
 )
 from ciphermote.owner.key_store import KeyStore
 from ciphermote.parameters import by_name
-from ciphermote.rest.words import CheckedKind
 from net_device import NetDevice, NetDeviceError, Transport, build, write_settings
 from numpy.typing import NDArray
 from rich.console import Console
@@ -50,7 +45,8 @@ from demos.fleet import report, unos
 from demos.fleet.devices import Courier, LinuxDevice, Modem, Schedule, Trigger, meter
 from demos.fleet.diary import Diary
 from demos.fleet.links import connect
-from demos.fleet.report import Outcome, Result
+from demos.fleet.owner import STOP_SECONDS, Fleet, add_streams, await_streams, fetch_results
+from demos.fleet.report import Outcome
 from demos.fleet.site import Site, is_alive, site, wait_until
 from demos.fleet.unos import ROOT
 from demos.run import Stage
@@ -64,11 +60,8 @@ FEATURES = 1800
 LARGEST = 1023
 """The largest reading of a meter: 64 windows of set B may be added up then."""
 WATCHES, METERS, HOMES = "watches", "meters", "homes"
-EVERYTHING = 1_000_000
-"""Windows of a device that count in an interval."""
 FROM_NOW = 2.0
 """Seconds until the first window is measured, once all devices wait for it."""
-STOP_SECONDS = 180.0
 MOST_STRETCH = 10
 """So many times as long everything takes at most, for a machine that has much else to do."""
 
@@ -114,17 +107,6 @@ class Plan:
 
 
 @dataclass
-class Fleet:
-    """The owner's state of one fleet."""
-
-    attachment: Attachment
-    keys: KeyStore | CompactKeys
-    kind: CheckedKind
-    columns: int
-    tolerance: float
-
-
-@dataclass
 class Run:
     """One run of the demo."""
 
@@ -155,8 +137,9 @@ class Run:
             ) as owner:
                 self._measure(here, schedule)
                 self._last_receipts()
-                self._await_streams(owner, schedule)
-                self._fetch(owner, schedule)
+                self.outcome.replays = await_streams(owner, self.fleets, schedule.ends, self._stage)
+                found = fetch_results(owner, self.fleets, schedule.ends, self.work / "results", self._stage)
+                self.outcome.results += found
             self.workers.update(here.server.workers())
         self._count_survivors()
         return self.outcome
@@ -292,17 +275,7 @@ class Run:
     def _stream(self) -> Schedule:
         """Have each fleet's intervals computed as they end."""
         begins = math.ceil(time.time() + FROM_NOW)
-        for fleet in self.fleets.values():
-            with fleet.attachment.client() as client:
-                computation = Computation(fleet.kind, per_device=EVERYTHING)
-                client.add_stream(
-                    fleet.attachment.fleet,
-                    "each",
-                    computation,
-                    every=self.plan.interval,
-                    grace=1,
-                    begins=begins,
-                )
+        add_streams(self.fleets, self.plan.interval, begins)
         return Schedule(begins, begins + self.plan.seconds, self.plan.every)
 
     def _measure(self, here: Site, schedule: Schedule) -> None:
@@ -370,54 +343,6 @@ class Run:
             for device in self.linux:
                 tries = device.finish(self.diary, max(1.0, end - time.monotonic()))
                 self.outcome.linux_tries += tries
-                done()
-
-    def _await_streams(self, owner: GatewayClient, schedule: Schedule) -> None:
-        """Wait until every interval has its result; intervals with late windows are computed anew."""
-        with self._stage.step("Gateway: the last intervals", len(self.fleets)) as done:
-            for name in self.fleets:
-                self._await_all(lambda name=name: self._closed(owner, name, schedule.ends))  # type: ignore[misc]
-                for job in list(owner.jobs(name)):
-                    if job.begins < schedule.ends and owner.job(name, job.id).late:
-                        owner.change_job(name, job.id, "replay")
-                        self.outcome.replays += 1
-                done()
-
-    def _await_all(self, true: Callable[[], bool]) -> None:
-        end = time.monotonic() + STOP_SECONDS
-        while not true():
-            if time.monotonic() > end:
-                raise Error(f"The gateway has not computed its intervals within {STOP_SECONDS:g} s.")
-            time.sleep(0.3)
-
-    @staticmethod
-    def _closed(owner: GatewayClient, name: str, ends: float) -> bool:
-        (stream,) = owner.streams(name)
-        return stream.next >= ends
-
-    def _fetch(self, owner: GatewayClient, schedule: Schedule) -> None:
-        wanted = [
-            (name, job) for name in self.fleets for job in owner.jobs(name) if job.begins < schedule.ends
-        ]
-        with self._stage.step("Owner: fetch and decrypt results", len(wanted)) as done:
-            for name, job in wanted:
-                fleet = self.fleets[name]
-                found = fetch(fleet.attachment, owner, job.id, self.work / "results", seconds=STOP_SECONDS)
-                keys = fleet.attachment.load_keys()
-                keys_of = [(name, device, number) for device, _, number in found.contributors]
-                reading = decrypt(found, keys, count=fleet.columns)
-                self.outcome.results.append(
-                    Result(
-                        name,
-                        fleet.kind,
-                        found.job.begins,
-                        found.job.ends,
-                        found.job.replay,
-                        keys_of,
-                        None if reading is None else reading.values[0],
-                        fleet.tolerance,
-                    )
-                )
                 done()
 
     # --- the end --------------------------------------------------------------------------------------------
