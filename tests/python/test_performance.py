@@ -20,6 +20,7 @@ FILES = (
     "docs/compact.md",
     "docs/evaluator.md",
     "docs/gateway.md",
+    "docs/operations.md",
     "docs/security.md",
     "docs/images/evaluator_memory.svg",
     "docs/images/evaluator_speed_up.svg",

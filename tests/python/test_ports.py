@@ -1306,6 +1306,6 @@ def test_the_pages_streamed_key_encrypts_and_an_altered_one_is_refused(tmp_path:
     (walk,) = [block for block in blocks("") if "--stream-public-key" in block]
     said = [run_line(line, tmp_path) for line in walk.splitlines()]
     readings = [float(number) for number in re.findall(r"│ [01] +│ +(-?[\d.]+)", said[-1])]
-    assert readings == pytest.approx([21.4, -27], abs=1e-3)
+    assert readings == pytest.approx([21.4, -27], abs=0.011)  # shown to hundredths, as their error allows
     assert "streams_key=True" in said[-3]
     assert "CM_ERR_PUBLIC_KEY" in said[-3]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ciphermote.base.errors import KeyFileError
 from ciphermote.base.files import sync_directory, write_atomically
+from ciphermote.base.number_text import is_natural
 from ciphermote.gateway.gateway_files import OBJECTS, SEGMENTS
 from ciphermote.gateway.store.extents import DIGEST_BYTES, Extent, digest_of
 from ciphermote.gateway.store.interface import Owner, Stored
@@ -135,7 +136,7 @@ def segment_path(folder: Path, number: int) -> Path:
 
 def _path_of(folder: Path, place: str) -> Path:
     """Return a place's segment or batch. Raises KeyFileError for a place in another kind of store."""
-    if place.isdecimal():
+    if is_natural(place):
         return segment_path(folder, int(place))
     if place.startswith(_BATCH_PREFIX):
         return folder / f"{place}{_BATCH_SUFFIX}"
