@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from ciphermote.base.errors import Error
 
+from demos.fleet.site import listens
 from demos.fleet.station import SECONDS, wait_until
 
 VERSITYGW = Path(__file__).resolve().parents[3] / "build/versitygw/versitygw"
@@ -158,12 +158,7 @@ class ObjectStore:
         return self
 
     def _listens(self) -> bool:
-        assert self.process is not None
-        if (code := self.process.poll()) is not None:
-            log = (self.folder / "log").read_text()
-            raise Error(f"The object store ended with exit code {code}: {log[-1000:].strip()}")
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        return listens(self.process, self.port, self.folder / "log", "The object store")
 
     @property
     def is_running(self) -> bool:

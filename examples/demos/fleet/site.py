@@ -152,6 +152,15 @@ def serving(data: Path, *options: str, **environment: str) -> Iterator[Server]:
             server.stop()
 
 
+def listens(process: subprocess.Popen[bytes] | None, port: int, log: Path, name: str) -> bool:
+    """Whether a process listens. Raises Error with its log's end if it has ended."""
+    assert process is not None
+    if (code := process.poll()) is not None:
+        raise Error(f"{name} ended with exit code {code}: {log.read_text()[-1000:].strip()}")
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @dataclass
 class Broker:
     """A Mosquitto with the files that a gateway wrote."""
@@ -174,12 +183,7 @@ class Broker:
         return self
 
     def _listens(self) -> bool:
-        assert self.process is not None
-        if (code := self.process.poll()) is not None:
-            log = (self.data.parent / "mosquitto.log").read_text()
-            raise Error(f"Mosquitto ended with exit code {code}: {log[-1000:].strip()}")
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        return listens(self.process, self.port, self.data.parent / "mosquitto.log", "Mosquitto")
 
     @property
     def is_running(self) -> bool:

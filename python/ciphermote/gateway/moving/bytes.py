@@ -66,14 +66,18 @@ class Owners:
 
 def groups(rows: Sequence[Any]) -> Iterator[list[Any]]:
     """Divide rows into groups whose bytes fit into memory."""
+    return _grouped(rows, lambda row: sum(extent.size for extent in parse_extents(row["extents"])))
+
+
+def _grouped(items: Iterable[Any], size_of: Callable[[Any], int]) -> Iterator[list[Any]]:
     group: list[Any] = []
     total = 0
-    for row in rows:
-        size = sum(extent.size for extent in parse_extents(row["extents"]))
+    for item in items:
+        size = size_of(item)
         if group and total + size > _BATCH_BYTES:
             yield group
             group, total = [], 0
-        group.append(row)
+        group.append(item)
         total += size
     if group:
         yield group
@@ -157,17 +161,7 @@ def named_objects(database: Connection) -> dict[str, bool]:
 
 def object_groups(digests: Iterable[str], sizes: dict[str, int]) -> Iterator[list[str]]:
     """Divide objects into groups that fit into memory."""
-    group: list[str] = []
-    total = 0
-    for digest in digests:
-        size = sizes.get(digest, 0)
-        if group and total + size > _BATCH_BYTES:
-            yield group
-            group, total = [], 0
-        group.append(digest)
-        total += size
-    if group:
-        yield group
+    return _grouped(digests, lambda digest: sizes.get(digest, 0))
 
 
 def each_object(store: Store, call: Callable[[str], Any], digests: Sequence[str]) -> list[Any]:
